@@ -1,0 +1,165 @@
+/* Chips by name and by group, and facts by key. */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "hw/hw_internal.h"
+
+/* The chips of the README's comparison, in its order. */
+static const char *const demo_chips[] = {
+    "nvidia_a100_sxm_80", "nvidia_h100_sxm", "nvidia_h200_sxm", "nvidia_b200_sxm",   "nvidia_l40s",
+    "amd_mi300x",         "amd_mi355x",      "google_tpu_v4",   "google_tpu_v5p",    "google_tpu_v6e",
+    "google_tpu7x",       "aws_trainium2",   "intel_gaudi3",    "intel_arc_pro_b60",
+};
+
+static char fold(char c) {
+  return c == '-' ? '_' : (char)tolower((unsigned char)c);
+}
+
+bool hw_name_equal(const char *a, const char *b) {
+  while (*a != '\0' && fold(*a) == fold(*b)) {
+    a++;
+    b++;
+  }
+  return *a == *b;
+}
+
+/* "h100_sxm" for "nvidia_h100_sxm". */
+static const char *without_vendor(const char *id) {
+  const char *first = strchr(id, '_');
+  return first != NULL ? first + 1 : id;
+}
+
+static const struct hw_chip *find(const struct hw_database *db, const char *name) {
+  for (size_t i = 0; i < db->chips.count; i++) {
+    const struct hw_chip *chip = &db->chips.data[i];
+    if (hw_name_equal(chip->id, name)) {
+      return chip;
+    }
+    for (size_t k = 0; k < chip->alias_count; k++) {
+      if (hw_name_equal(chip->aliases[k], name)) {
+        return chip;
+      }
+    }
+  }
+  for (size_t i = 0; i < db->chips.count; i++) {
+    if (hw_name_equal(without_vendor(db->chips.data[i].id), name)) {
+      return &db->chips.data[i];
+    }
+  }
+  return NULL;
+}
+
+enum { MAX_SUGGESTIONS = 4 };
+
+/* The nearest name by spelling, then names that contain the text. */
+static void report_unknown(const struct hw_database *db, const char *name, struct diag_list *diags) {
+  VEC(const char *) names = {0};
+  for (size_t i = 0; i < db->chips.count; i++) {
+    (void)vec_push(&names, db->chips.data[i].id);
+    for (size_t k = 0; k < db->chips.data[i].alias_count; k++) {
+      (void)vec_push(&names, db->chips.data[i].aliases[k]);
+    }
+  }
+  char folded[64] = {0};
+  for (size_t i = 0; i + 1 < sizeof folded && name[i] != '\0'; i++) {
+    folded[i] = (char)tolower((unsigned char)name[i]);
+  }
+  const char *near = nearest_name(folded, names.data, names.count);
+  struct strbuf text = {0};
+  size_t count = 0;
+  if (near != NULL) {
+    strbuf_printf(&text, "'%s'", near);
+    count++;
+  }
+  for (size_t i = 0; i < names.count && count < MAX_SUGGESTIONS && strlen(folded) >= 2; i++) {
+    if (names.data[i] != near && strstr(names.data[i], folded) != NULL) {
+      strbuf_printf(&text, "%s'%s'", count > 0 ? ", " : "", names.data[i]);
+      count++;
+    }
+  }
+  if (count > 0) {
+    diag_at(diags, DIAG_E0307_UNKNOWN_CHIP, NULL, 0, "there is no chip '%s'; did you mean %s?", name,
+            strbuf_text(&text));
+  } else {
+    diag_at(diags, DIAG_E0307_UNKNOWN_CHIP, NULL, 0, "there is no chip '%s'", name);
+  }
+  strbuf_release(&text);
+  vec_release(&names);
+}
+
+const struct hw_chip *hw_database_find(const struct hw_database *db, const char *name, struct diag_list *diags) {
+  const struct hw_chip *chip = find(db, name);
+  if (chip == NULL && diags != NULL) {
+    report_unknown(db, name, diags);
+  }
+  return chip;
+}
+
+bool hw_chip_is_a(const struct hw_chip *chip, const char *family) {
+  for (const char *const *f = chip->lineage; f != NULL && *f != NULL; f++) {
+    if (hw_name_equal(*f, family)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool is_in_group(const struct hw_chip *chip, const char *group) {
+  return hw_name_equal(group, "all") || hw_name_equal(group, hw_kind_name(chip->kind))
+         || hw_name_equal(group, chip->vendor) || hw_chip_is_a(chip, group);
+}
+
+size_t hw_database_group(const struct hw_database *db, const char *group, const struct hw_chip **chips,
+                         size_t capacity) {
+  const char *name = group[0] == '@' ? group + 1 : group;
+  size_t count = 0;
+  if (hw_name_equal(name, "demo")) {
+    for (size_t i = 0; i < sizeof demo_chips / sizeof demo_chips[0]; i++) {
+      const struct hw_chip *chip = find(db, demo_chips[i]);
+      if (chip != NULL && chip->missing == NULL) {
+        if (count < capacity) {
+          chips[count] = chip;
+        }
+        count++;
+      }
+    }
+    return count;
+  }
+  for (size_t i = 0; i < db->chips.count; i++) {
+    const struct hw_chip *chip = &db->chips.data[i];
+    if (chip->missing == NULL && is_in_group(chip, name)) {
+      if (count < capacity) {
+        chips[count] = chip;
+      }
+      count++;
+    }
+  }
+  return count;
+}
+
+const struct hw_field *hw_chip_field(const struct hw_chip *chip, const char *key) {
+  size_t low = 0, high = chip->field_count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    int order = strcmp(chip->fields[middle].key, key);
+    if (order == 0) {
+      return &chip->fields[middle];
+    }
+    if (order < 0) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return NULL;
+}
+
+bool hw_chip_number(const struct hw_chip *chip, const char *key, double *value) {
+  const struct hw_field *field = hw_chip_field(chip, key);
+  if (field == NULL || field->fact.value.kind != HW_VALUE_NUMBER) {
+    return false;
+  }
+  *value = field->fact.value.number;
+  return true;
+}
