@@ -8,6 +8,9 @@
 
 #include "ir/ir.h"
 
+/* Deepest nesting of operations that is compared; parsers stop far below it. */
+enum { MAX_DEPTH = 1000 };
+
 /* A use of a value or block whose definition comes later in the walk. */
 struct pending_pair {
   uint32_t a, b;
@@ -22,6 +25,7 @@ struct comparison {
   VEC(struct pending_pair) pending;
   struct map types, attrs; /* (handle of a, handle of b) → 1 equal, 0 different */
   const char *symbol; /* function around, for the message */
+  uint32_t depth; /* operations around */
   char *where;
   size_t size;
   bool out_of_memory;
@@ -284,13 +288,18 @@ static bool same_op(struct comparison *c, struct ir_op op_a, struct ir_op op_b) 
   if (x->opcode != y->opcode || !same_text(c, x->name, y->name)) {
     return differ(c, op_a, "operation against '%s'", ir_text(c->b, y->name));
   }
+  if (c->depth >= MAX_DEPTH) {
+    return differ(c, op_a, "nested too deep to compare");
+  }
   const char *outer = c->symbol;
   const char *symbol = ir_symbol_name(c->a, op_a);
   c->symbol = symbol[0] ? symbol : outer;
+  c->depth++;
   if (!same_uses(c, op_a, x, y) || !same_op_attrs(c, op_a, x, y) || !same_results(c, op_a, x, y)
       || !same_regions(c, op_a, op_b)) {
     return false;
   }
+  c->depth--;
   c->symbol = outer;
   return true;
 }

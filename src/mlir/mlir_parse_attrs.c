@@ -1,0 +1,503 @@
+/* Attributes of MLIR text: literals, arrays, dictionaries, symbols, dialect attributes, unknown ones as canonical text.
+ * Path: mlir_parse*.c → here → ir_attr_*. Dense elements are in mlir_parse_dense.c, #stablehlo structs in
+ * mlir_parse_structs.c. */
+#define _GNU_SOURCE /* qsort_r */
+#include <stdlib.h>
+
+#include "base/minifloat.h"
+#include "mlir/mlir_parse.h"
+
+static bool made(struct parser *p, struct ir_attr attr) {
+  return attr.id != 0 || parse_memory(p);
+}
+
+void parse_push_pair(struct parser *p, uint32_t name, struct ir_attr attr) {
+  if (!vec_push(&p->pairs, name) || !vec_push(&p->pairs, attr.id)) {
+    parse_memory(p);
+  }
+}
+
+/* ---- pieces ------------------------------------------------------------------------------------------------------- */
+
+bool parse_string_text(struct parser *p, struct strbuf *out) {
+  struct lex_span raw;
+  const char *start = p->lx.cursor;
+  if (lex_peek(&p->lx) != '"') {
+    return parse_expected(p, "a string");
+  }
+  if (!lex_string(&p->lx, &raw)) {
+    p->lx.cursor = p->lx.end;
+    return parse_error(p, DIAG_E0103_EOF, start, "this string does not end");
+  }
+  if (!lex_unescape(raw, out)) {
+    return parse_error(p, DIAG_E0101_TOKEN, start, "this string has an unknown escape");
+  }
+  return !out->failed || parse_memory(p);
+}
+
+bool parse_integer(struct parser *p, int64_t *value) {
+  struct lex_number number;
+  if (!lex_number_read(&p->lx, &number) || number.is_float) {
+    return parse_expected(p, "an integer");
+  }
+  if (number.is_wide || number.value > (uint64_t)INT64_MAX + number.is_negative) {
+    return parse_error(p, DIAG_E0101_TOKEN, number.text, "the integer %.*s does not fit 64 bits", SPAN_ARGS(number));
+  }
+  *value = number.is_negative ? (int64_t)(0 - number.value) : (int64_t)number.value;
+  return true;
+}
+
+bool parse_i64_list(struct parser *p, struct ir_attr *attr) {
+  size_t first = p->dims.count;
+  if (!parse_char(p, '[', "'[' and integers")) {
+    return false;
+  }
+  if (!lex_try(&p->lx, ']')) {
+    do {
+      int64_t value;
+      if (!parse_integer(p, &value)) {
+        p->dims.count = first;
+        return false;
+      }
+      if (!vec_push(&p->dims, value)) {
+        return parse_memory(p);
+      }
+    } while (lex_try(&p->lx, ','));
+    if (!parse_char(p, ']', "',' or ']' after an integer")) {
+      p->dims.count = first;
+      return false;
+    }
+  }
+  *attr = ir_attr_i64s(p->m, p->dims.data + first, (uint32_t)(p->dims.count - first));
+  p->dims.count = first;
+  return made(p, *attr);
+}
+
+/* One name of a symbol behind '@', into p->text. */
+static bool symbol_part(struct parser *p) {
+  if (*p->lx.cursor == '"') {
+    return parse_string_text(p, &p->text);
+  }
+  struct lex_span name = lex_suffix(&p->lx);
+  if (name.length == 0) {
+    return parse_expected(p, "a name after '@'");
+  }
+  strbuf_add(&p->text, name.text, name.length);
+  return true;
+}
+
+bool parse_symbol(struct parser *p, bool as_string, struct ir_attr *attr) {
+  strbuf_clear(&p->text);
+  if (!parse_char(p, '@', "a symbol (@name)") || !symbol_part(p)) {
+    return false;
+  }
+  while (!as_string && p->lx.cursor[0] == ':' && p->lx.cursor[1] == ':' && p->lx.cursor[2] == '@') {
+    p->lx.cursor += 3;
+    strbuf_puts(&p->text, "::@");
+    if (!symbol_part(p)) {
+      return false;
+    }
+  }
+  *attr = ir_attr_text(p->m, as_string ? IR_ATTR_STRING : IR_ATTR_SYMBOL, strbuf_text(&p->text), p->text.length,
+                       (struct ir_type){0});
+  return made(p, *attr);
+}
+
+bool parse_balanced(struct parser *p, struct strbuf *out) {
+  const char *start = p->lx.cursor;
+  switch (lex_balanced(&p->lx, p->max_depth, out, parse_alias_text, p)) {
+  case LEX_BALANCED:
+    return (!out || !out->failed) || parse_memory(p);
+  case LEX_TOO_DEEP:
+    return parse_error(p, DIAG_E0005_LIMIT, p->lx.cursor, "nested deeper than the limit of %u levels", p->max_depth);
+  default:
+    if (p->lx.cursor >= p->lx.end) {
+      return parse_error(p, DIAG_E0103_EOF, start, "the text ends inside the '%c' opened here", *start);
+    }
+    return parse_error(p, DIAG_E0105_ATTRIBUTE, p->lx.cursor, "'%c' does not close the bracket that is open",
+                       *p->lx.cursor);
+  }
+}
+
+/* sdy attributes: no blanks around '=' either, so that every spelling is the same text. */
+static void tighten(struct strbuf *text) {
+  size_t n = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text->length; i++) {
+    char c = text->data[i];
+    in_string ^= c == '"';
+    bool beside = c == ' ' && !in_string
+                  && ((i + 1 < text->length && (text->data[i + 1] == '=' || text->data[i + 1] == ':'))
+                      || (n && (text->data[n - 1] == '=' || text->data[n - 1] == ':')));
+    if (!beside) {
+      text->data[n++] = c;
+    }
+  }
+  text->length = n;
+}
+
+/* `#sdy.sharding<...>` inside a list of shardings is `<...>`. */
+static void strip_prefix(struct strbuf *text, const char *prefix) {
+  size_t length = strlen(prefix), n = 1;
+  for (size_t i = 1; i < text->length;) {
+    if (text->length - i > length && memcmp(text->data + i, prefix, length) == 0 && text->data[i + length] == '<') {
+      i += length;
+    } else {
+      text->data[n++] = text->data[i++];
+    }
+  }
+  text->length = n;
+}
+
+/* OPAQUE of finished text. */
+static bool make_opaque(struct parser *p, struct strbuf *text, struct ir_type type, struct ir_attr *attr) {
+  if (text->length > 4 && memcmp(text->data, "#sdy", 4) == 0) {
+    strip_prefix(text, "#sdy.sharding");
+    tighten(text);
+  }
+  *attr = ir_attr_text(p->m, IR_ATTR_OPAQUE, strbuf_text(text), text->length, type);
+  return made(p, *attr);
+}
+
+bool parse_opaque(struct parser *p, const char *prefix, const char *suffix, struct ir_attr *attr) {
+  struct strbuf text = {0};
+  strbuf_puts(&text, prefix);
+  lex_skip(&p->lx);
+  bool ok = parse_balanced(p, &text);
+  strbuf_puts(&text, suffix);
+  ok = ok && make_opaque(p, &text, (struct ir_type){0}, attr);
+  strbuf_release(&text);
+  return ok;
+}
+
+/* ---- dictionaries and arrays ---------------------------------------------------------------------------------------- */
+
+static bool entry_name(struct parser *p, uint32_t *name) {
+  struct lex_span span;
+  if (lex_peek(&p->lx) == '"') {
+    struct strbuf text = {0};
+    bool ok = parse_string_text(p, &text);
+    *name = ok ? intern_add(&p->m->strings, strbuf_text(&text), text.length) : 0;
+    strbuf_release(&text);
+    return ok;
+  }
+  span = lex_word(&p->lx);
+  if (span.length == 0) {
+    return parse_expected(p, "an attribute name");
+  }
+  *name = intern_add(&p->m->strings, span.text, span.length);
+  return *name != UINT32_MAX || parse_memory(p);
+}
+
+bool parse_attr_entries(struct parser *p) {
+  lex_skip(&p->lx);
+  struct open_mark mark = {p->lx.cursor, "attributes", 0};
+  if (!parse_char(p, '{', "'{' and attributes")) {
+    return false;
+  }
+  if (lex_try(&p->lx, '}')) {
+    return true;
+  }
+  if (!vec_push(&p->open, mark)) {
+    return parse_memory(p);
+  }
+  do {
+    uint32_t name = 0;
+    struct ir_attr attr = p->m->unit_attr;
+    if (!entry_name(p, &name) || (lex_try(&p->lx, '=') && !parse_attr(p, &attr))) {
+      return false;
+    }
+    if (!vec_push(&p->pairs, name) || !vec_push(&p->pairs, attr.id)) {
+      return parse_memory(p);
+    }
+  } while (lex_try(&p->lx, ','));
+  if (!parse_char(p, '}', "',' or '}' after an attribute")) {
+    return false;
+  }
+  p->open.count--;
+  return true;
+}
+
+bool parse_optional_attrs(struct parser *p) {
+  return lex_peek(&p->lx) != '{' || parse_attr_entries(p);
+}
+
+static int compare_pairs(const void *a, const void *b, void *context) {
+  const struct parser *p = context;
+  return strcmp(ir_text(p->m, *(const uint32_t *)a), ir_text(p->m, *(const uint32_t *)b));
+}
+
+static bool parse_dictionary(struct parser *p, struct ir_attr *attr) {
+  size_t first = p->pairs.count;
+  const char *start = p->lx.cursor;
+  if (!parse_attr_entries(p)) {
+    p->pairs.count = first;
+    return false;
+  }
+  uint32_t count = (uint32_t)((p->pairs.count - first) / 2);
+  if (count > 16) {
+    qsort_r(p->pairs.data + first, count, 2 * sizeof(uint32_t), compare_pairs, p);
+  }
+  *attr = ir_attr_dict(p->m, p->pairs.data + first, count);
+  p->pairs.count = first;
+  if (attr->id && ir_attr_get(p->m, *attr)->list_count != count) {
+    return parse_error(p, DIAG_E0107_REDEFINED, start, "a name stands twice in this dictionary");
+  }
+  return made(p, *attr);
+}
+
+static bool parse_array(struct parser *p, struct ir_attr *attr) {
+  size_t first = p->items.count;
+  struct open_mark mark = {p->lx.cursor, "list", 0};
+  p->lx.cursor++;
+  if (!vec_push(&p->open, mark)) {
+    return parse_memory(p);
+  }
+  if (!lex_try(&p->lx, ']')) {
+    do {
+      struct ir_attr item;
+      if (!parse_attr(p, &item)) {
+        return false;
+      }
+      if (!vec_push(&p->items, item.id)) {
+        return parse_memory(p);
+      }
+    } while (lex_try(&p->lx, ','));
+    if (!parse_char(p, ']', "',' or ']' after an attribute")) {
+      return false;
+    }
+  }
+  p->open.count--;
+  *attr = ir_attr_array(p->m, (const struct ir_attr *)(p->items.data + first), (uint32_t)(p->items.count - first));
+  p->items.count = first;
+  return made(p, *attr);
+}
+
+/* ---- '#' ------------------------------------------------------------------------------------------------------------ */
+
+/* `<WORD>` or `<WORD WORD>` and nothing else; consumes it and gives the words. */
+static unsigned enum_body(struct parser *p, struct lex_span words[2]) {
+  struct lexer saved = p->lx;
+  p->lx.cursor++;
+  unsigned n = 0;
+  while (n < 2) {
+    words[n] = lex_word(&p->lx);
+    if (words[n].length == 0) {
+      break;
+    }
+    n++;
+  }
+  if (n && lex_try(&p->lx, '>')) {
+    return n;
+  }
+  p->lx = saved;
+  return 0;
+}
+
+static bool make_enum(struct parser *p, struct lex_span dialect, struct lex_span mnemonic, struct lex_span value,
+                      struct ir_attr *attr) {
+  strbuf_clear(&p->text);
+  strbuf_add(&p->text, dialect.text, dialect.length);
+  strbuf_putc(&p->text, '.');
+  strbuf_add(&p->text, mnemonic.text, mnemonic.length);
+  *attr = ir_attr_enum(p->m, strbuf_text(&p->text), p->text.length, value.text, value.length);
+  return made(p, *attr);
+}
+
+static bool opaque_text(struct parser *p, struct strbuf *text, struct ir_attr *attr) {
+  struct ir_type type = {0};
+  bool is_sdy = text->length > 4 && memcmp(text->data, "#sdy", 4) == 0;
+  if (!is_sdy && lex_peek(&p->lx) == ':' && p->lx.cursor[1] != ':') {
+    p->lx.cursor++;
+    if (!parse_type(p, &type)) {
+      return false;
+    }
+  }
+  return make_opaque(p, text, type, attr);
+}
+
+static bool owns_structs(struct lex_span dialect) {
+  return lex_span_is(dialect, "stablehlo") || lex_span_is(dialect, "mhlo") || lex_span_is(dialect, "chlo");
+}
+
+static bool parse_dialect_attr(struct parser *p, const char *start, struct lex_span name, struct ir_attr *attr) {
+  const char *dot = memchr(name.text, '.', name.length);
+  struct lex_span dialect = {name.text, dot ? (size_t)(dot - name.text) : name.length};
+  struct lex_span words[2];
+  unsigned count;
+  if (*p->lx.cursor == '<') {
+    if (!dot && (count = enum_body(p, words)) == 2) {
+      return make_enum(p, dialect, words[0], words[1], attr);
+    } else if (!dot && count == 1) {
+      p->lx.cursor = name.text + name.length;
+    }
+    if (dot && owns_structs(dialect)) {
+      struct lex_span mnemonic = {dot + 1, name.length - dialect.length - 1};
+      bool known;
+      if (!parse_struct(p, dialect, mnemonic, &known, attr)) {
+        return false;
+      }
+      if (known) {
+        return true;
+      }
+      if ((count = enum_body(p, words)) == 1) {
+        return make_enum(p, dialect, mnemonic, words[0], attr);
+      } else if (count) {
+        p->lx.cursor = name.text + name.length;
+      }
+    }
+  }
+  struct strbuf text = {0};
+  strbuf_add(&text, start, name.length + 1);
+  bool ok = (*p->lx.cursor != '<' || parse_balanced(p, &text)) && opaque_text(p, &text, attr);
+  strbuf_release(&text);
+  return ok;
+}
+
+bool parse_hash_attr(struct parser *p, struct ir_attr *attr) {
+  const char *start = p->lx.cursor++;
+  struct lex_span name = lex_suffix(&p->lx);
+  if (name.length == 0) {
+    return parse_expected(p, "an attribute name after '#'");
+  }
+  if (memchr(name.text, '.', name.length) == NULL && *p->lx.cursor != '<') {
+    return parse_alias(p, (struct lex_span){start, name.length + 1}, false, &attr->id);
+  }
+  return parse_dialect_attr(p, start, name, attr);
+}
+
+/* ---- words ---------------------------------------------------------------------------------------------------------- */
+
+static bool word_opaque(struct parser *p, struct lex_span word, struct ir_attr *attr) {
+  struct strbuf text = {0};
+  strbuf_add(&text, word.text, word.length);
+  struct ir_type type = {0};
+  char c = *p->lx.cursor;
+  bool ok = (c == '<' || c == '[') && parse_balanced(p, &text);
+  if (ok && *p->lx.cursor == '<') {
+    ok = parse_balanced(p, &text); /* distinct[0]<...> */
+  }
+  if (ok && lex_peek(&p->lx) == ':' && p->lx.cursor[1] != ':') {
+    p->lx.cursor++;
+    ok = parse_type(p, &type);
+  }
+  if (ok) {
+    *attr = ir_attr_text(p->m, IR_ATTR_OPAQUE, strbuf_text(&text), text.length, type);
+  }
+  strbuf_release(&text);
+  return ok && made(p, *attr);
+}
+
+static bool parse_word_attr(struct parser *p, struct ir_attr *attr) {
+  const char *start = p->lx.cursor;
+  struct lex_span word = lex_word(&p->lx);
+  if (lex_span_is(word, "true") || lex_span_is(word, "false")) {
+    *attr = ir_attr_bool(p->m, word.length == 4);
+    if (lex_peek(&p->lx) == ':' && p->lx.cursor[1] != ':') {
+      struct ir_type type;
+      p->lx.cursor++;
+      return parse_type(p, &type); /* `true : i1` */
+    }
+    return made(p, *attr);
+  }
+  if (lex_span_is(word, "unit")) {
+    *attr = p->m->unit_attr;
+    return true;
+  }
+  if (word.length > 4 && lex_peek(&p->lx) == '<') {
+    if (lex_span_is(word, "dense")) {
+      return parse_dense(p, attr);
+    }
+    if (lex_span_is(word, "dense_resource")) {
+      return parse_dense_resource(p, attr);
+    }
+    if (lex_span_is(word, "array")) {
+      return parse_dense_array(p, attr);
+    }
+  }
+  if (lex_span_is(word, "loc")) {
+    return parse_loc_attr(p, attr);
+  }
+  static const char *const kept[] = {"affine_map", "affine_set", "sparse", "strided", "distinct", "opaque"};
+  for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+    if (lex_span_is(word, kept[i])) {
+      return word_opaque(p, word, attr);
+    }
+  }
+  p->lx.cursor = start;
+  struct ir_type type;
+  if (!parse_type_follows(p)) {
+    return parse_expected(p, "an attribute");
+  }
+  if (!parse_type(p, &type)) {
+    return false;
+  }
+  *attr = ir_attr_type(p->m, type);
+  return made(p, *attr);
+}
+
+static bool parse_string_attr(struct parser *p, struct ir_attr *attr) {
+  struct ir_type type = {0};
+  struct lex_span raw;
+  const char *start = p->lx.cursor;
+  if (!lex_string(&p->lx, &raw)) {
+    p->lx.cursor = p->lx.end;
+    return parse_error(p, DIAG_E0103_EOF, start, "this string does not end");
+  }
+  struct strbuf text = {0};
+  if (memchr(raw.text, '\\', raw.length)) {
+    if (!lex_unescape(raw, &text)) {
+      strbuf_release(&text);
+      return parse_error(p, DIAG_E0101_TOKEN, start, "this string has an unknown escape");
+    }
+    raw = (struct lex_span){strbuf_text(&text), text.length};
+  }
+  bool ok = true;
+  if (lex_peek(&p->lx) == ':' && p->lx.cursor[1] != ':') {
+    p->lx.cursor++;
+    ok = parse_type(p, &type);
+  }
+  *attr = ir_attr_string(p->m, raw.text, raw.length, type);
+  strbuf_release(&text);
+  return ok && made(p, *attr);
+}
+
+static bool attr_inside(struct parser *p, struct ir_attr *attr) {
+  char c = *p->lx.cursor;
+  struct ir_type type;
+  switch (c) {
+  case '#':
+    return parse_hash_attr(p, attr);
+  case '"':
+    return parse_string_attr(p, attr);
+  case '@':
+    return parse_symbol(p, false, attr);
+  case '[':
+    return parse_array(p, attr);
+  case '{':
+    return parse_dictionary(p, attr);
+  case '!':
+  case '(':
+    if (!parse_type(p, &type)) {
+      return false;
+    }
+    *attr = ir_attr_type(p->m, type);
+    return made(p, *attr);
+  default:
+    if (c == '-' || lex_is(c, LEX_DIGIT)) {
+      return parse_number_attr(p, attr);
+    }
+    return parse_word_attr(p, attr);
+  }
+}
+
+bool parse_attr(struct parser *p, struct ir_attr *attr) {
+  attr->id = 0;
+  lex_skip(&p->lx);
+  if (!parse_deeper(p)) {
+    return false;
+  }
+  bool ok = attr_inside(p, attr);
+  p->depth--;
+  return ok;
+}

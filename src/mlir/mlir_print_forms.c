@@ -1,0 +1,530 @@
+/* Pretty forms with lists, regions or conditions of their own. Each function checks first that what it writes reads back
+ * as the same operation; when not, it returns false and the generic form is printed. Path: called by mlir_print_ops.c. */
+#include <string.h>
+
+#include "mlir/mlir_print.h"
+
+/* ---- small helpers ---------------------------------------------------------------------------------------------- */
+
+static const struct ir_attr_data *attr_of_kind(const struct ir_module *m, struct ir_op op, const char *name,
+                                               enum ir_attr_kind kind) {
+  struct ir_attr attr = ir_op_attr(m, op, name);
+  const struct ir_attr_data *a = ir_attr_get(m, attr);
+  return attr.id && a->kind == kind ? a : NULL;
+}
+
+static void put_int_list(struct mlir_printer *p, const struct ir_attr_data *a) {
+  strbuf_putc(p->out, '[');
+  if (a) {
+    mlir_put_dense_array_items(p->module, a, p->out);
+  }
+  strbuf_putc(p->out, ']');
+}
+
+static void put_new_line(struct mlir_printer *p) {
+  strbuf_putc(p->out, '\n');
+  strbuf_fill(p->out, ' ', p->indent);
+}
+
+static bool has_one_block(const struct ir_module *m, struct ir_region region) {
+  struct ir_block entry = ir_region_entry(m, region);
+  return entry.id && ir_block_get(m, entry)->next.id == 0;
+}
+
+/* ---- module and function ---------------------------------------------------------------------------------------- */
+
+bool mlir_form_module(struct mlir_printer *p, struct ir_op op) {
+  const struct ir_module *m = p->module;
+  const struct ir_op_data *data = ir_op_get(m, op);
+  struct ir_region region = ir_op_region(m, op, 0);
+  if (!has_one_block(m, region) || ir_block_get(m, ir_region_entry(m, region))->argument_count > 0) {
+    return false;
+  }
+  mlir_print_name(p, data);
+  const struct ir_attr_data *name = attr_of_kind(m, op, "sym_name", IR_ATTR_STRING);
+  if (name) {
+    strbuf_putc(p->out, ' ');
+    mlir_put_symbol(p->out, ir_text(m, name->text), intern_length(&m->strings, name->text));
+  }
+  mlir_print_attr_dict(p, data, name ? "sym_name" : "", "attributes");
+  strbuf_putc(p->out, ' ');
+  mlir_print_region(p, region, 0);
+  return true;
+}
+
+/* Dictionaries per argument or result: absent, or an array of `count` dictionaries. */
+static bool fits_dicts(const struct ir_module *m, struct ir_op op, const char *name, uint32_t count) {
+  struct ir_attr attr = ir_op_attr(m, op, name);
+  const struct ir_attr_data *a = ir_attr_get(m, attr);
+  if (!attr.id) {
+    return true;
+  }
+  if (a->kind != IR_ATTR_ARRAY || a->list_count != count) {
+    return false;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    if (ir_attr_get(m, (struct ir_attr){m->lists.data[a->list_first + i]})->kind != IR_ATTR_DICT) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static struct ir_attr dict_at(const struct ir_module *m, struct ir_op op, const char *name, uint32_t i) {
+  const struct ir_attr_data *a = attr_of_kind(m, op, name, IR_ATTR_ARRAY);
+  return (struct ir_attr){a ? m->lists.data[a->list_first + i] : 0};
+}
+
+/* The arguments of a body must be those of the function's type. */
+static bool fits_arguments(const struct ir_module *m, struct ir_block body, const struct ir_type_data *type) {
+  if (!body.id) {
+    return true;
+  }
+  const struct ir_block_data *block = ir_block_get(m, body);
+  bool fits = block->argument_count == type->input_count;
+  for (uint32_t i = 0; fits && i < type->input_count; i++) {
+    fits = ir_value_type(m, (struct ir_value){block->argument_first + i}).id == m->lists.data[type->first + i];
+  }
+  return fits;
+}
+
+static void print_func_arguments(struct mlir_printer *p, struct ir_op op, const struct ir_type_data *type,
+                                 struct ir_block body) {
+  const struct ir_module *m = p->module;
+  strbuf_putc(p->out, '(');
+  for (uint32_t i = 0; i < type->input_count; i++) {
+    strbuf_puts(p->out, i > 0 ? ", " : "");
+    if (body.id) {
+      mlir_print_argument(p, ir_block_argument(m, body, i));
+    } else {
+      mlir_put_type(m, (struct ir_type){m->lists.data[type->first + i]}, p->out);
+    }
+    mlir_put_optional_dict(m, dict_at(m, op, "arg_attrs", i), p->out);
+  }
+  strbuf_putc(p->out, ')');
+}
+
+static void print_func_results(struct mlir_printer *p, struct ir_op op, const struct ir_type_data *type) {
+  const struct ir_module *m = p->module;
+  uint32_t first = type->first + type->input_count, count = type->count - type->input_count;
+  if (count == 0) {
+    return;
+  }
+  struct ir_type only = {m->lists.data[first]};
+  bool has_parens = count > 1 || ir_type_get(m, only)->kind == IR_TYPE_FUNCTION
+                    || ir_attr_get(m, dict_at(m, op, "res_attrs", 0))->list_count > 0;
+  strbuf_puts(p->out, has_parens ? " -> (" : " -> ");
+  for (uint32_t i = 0; i < count; i++) {
+    strbuf_puts(p->out, i > 0 ? ", " : "");
+    mlir_put_type(m, (struct ir_type){m->lists.data[first + i]}, p->out);
+    mlir_put_optional_dict(m, dict_at(m, op, "res_attrs", i), p->out);
+  }
+  strbuf_puts(p->out, has_parens ? ")" : "");
+}
+
+/* Only these three words are read back in the pretty form; any other visibility needs the generic one. */
+static bool is_visibility_word(const char *text) {
+  return strcmp(text, "public") == 0 || strcmp(text, "private") == 0 || strcmp(text, "nested") == 0;
+}
+
+bool mlir_form_func(struct mlir_printer *p, struct ir_op op) {
+  const struct ir_module *m = p->module;
+  const struct ir_attr_data *name = attr_of_kind(m, op, "sym_name", IR_ATTR_STRING);
+  const struct ir_attr_data *function_type = attr_of_kind(m, op, "function_type", IR_ATTR_TYPE);
+  const struct ir_attr_data *visibility = attr_of_kind(m, op, "sym_visibility", IR_ATTR_STRING);
+  if (!name || !function_type || (!visibility && ir_op_attr(m, op, "sym_visibility").id)
+      || (visibility && !is_visibility_word(ir_text(m, visibility->text)))) {
+    return false;
+  }
+  const struct ir_type_data *type = ir_type_get(m, function_type->type);
+  struct ir_region region = ir_op_region(m, op, 0);
+  struct ir_block body = ir_region_entry(m, region);
+  if (type->kind != IR_TYPE_FUNCTION || !fits_arguments(m, body, type)
+      || !fits_dicts(m, op, "arg_attrs", type->input_count)
+      || !fits_dicts(m, op, "res_attrs", type->count - type->input_count)) {
+    return false;
+  }
+  mlir_print_name(p, ir_op_get(m, op));
+  strbuf_putc(p->out, ' ');
+  if (visibility) {
+    strbuf_puts(p->out, ir_text(m, visibility->text));
+    strbuf_putc(p->out, ' ');
+  }
+  mlir_put_symbol(p->out, ir_text(m, name->text), intern_length(&m->strings, name->text));
+  print_func_arguments(p, op, type, body);
+  print_func_results(p, op, type);
+  mlir_print_attr_dict(p, ir_op_get(m, op), "sym_name function_type sym_visibility arg_attrs res_attrs", "attributes");
+  if (body.id) {
+    strbuf_putc(p->out, ' ');
+    mlir_print_region(p, region, 0);
+  }
+  return true;
+}
+
+/* ---- constant --------------------------------------------------------------------------------------------------- */
+
+/* A value whose type is not the result's (a quantized constant) prints as "stablehlo.constant() <{...}> : () -> T". */
+bool mlir_form_constant(struct mlir_printer *p, struct ir_op op) {
+  const struct ir_module *m = p->module;
+  const struct ir_op_data *data = ir_op_get(m, op);
+  struct ir_attr value = ir_op_attr(m, op, "value");
+  if (!value.id) {
+    return false;
+  }
+  mlir_print_name(p, data);
+  if (ir_attr_get(m, value)->type.id != ir_value_type(m, (struct ir_value){data->result_first}).id) {
+    mlir_print_generic_rest(p, op);
+    return true;
+  }
+  mlir_print_attr_dict(p, data, "value", NULL);
+  strbuf_putc(p->out, ' ');
+  mlir_put_attr(m, value, TYPE_ALWAYS, p->out);
+  return true;
+}
+
+/* A constant of another dialect: tensors only, scalars would need names after their values. */
+bool mlir_form_other_constant(struct mlir_printer *p, struct ir_op op) {
+  const struct ir_module *m = p->module;
+  const struct ir_op_data *data = ir_op_get(m, op);
+  const struct ir_attr_data *value = attr_of_kind(m, op, "value", IR_ATTR_DENSE);
+  bool fits = value && data->operand_count == 0 && data->result_count == 1 && data->region_count == 0
+              && value->type.id == ir_value_type(m, (struct ir_value){data->result_first}).id;
+  return fits && mlir_form_constant(p, op);
+}
+
+/* ---- reduce ----------------------------------------------------------------------------------------------------- */
+
+static bool same_dialect(const struct ir_module *m, const struct ir_op_data *a, const struct ir_op_data *b) {
+  const char *x = ir_text(m, a->name), *y = ir_text(m, b->name);
+  size_t length = strcspn(x, ".");
+  return length == strcspn(y, ".") && memcmp(x, y, length) == 0;
+}
+
+/* Operands of `op` are exactly the values from `first` on. */
+static bool operands_are(const struct ir_module *m, const struct ir_op_data *op, uint32_t first, uint32_t count) {
+  bool equal = op->operand_count == count;
+  for (uint32_t i = 0; equal && i < count; i++) {
+    equal = m->lists.data[op->operand_first + i] == first + i;
+  }
+  return equal;
+}
+
+/* The operation that "applies" may name: alone in the body, commutative, of one scalar type that follows from the first
+ * input, fed by both arguments in order, its result returned, without attributes. Otherwise 0. */
+static struct ir_op compact_reduce_op(const struct ir_module *m, struct ir_op reduce) {
+  static const struct ir_op none = {0};
+  const struct ir_op_data *data = ir_op_get(m, reduce);
+  struct ir_region body = ir_op_region(m, reduce, 0);
+  if (data->operand_count != 2 || !has_one_block(m, body)) {
+    return none;
+  }
+  const struct ir_block_data *block = ir_block_get(m, ir_region_entry(m, body));
+  struct ir_op inner = block->first, last = block->last;
+  if (!inner.id || ir_op_next(m, inner).id != last.id || inner.id == last.id) {
+    return none;
+  }
+  const struct ir_op_data *i = ir_op_get(m, inner), *r = ir_op_get(m, last);
+  bool fits = ir_opcode_has((enum ir_opcode)i->opcode, IR_TRAIT_COMMUTATIVE) && same_dialect(m, data, i)
+              && r->opcode == IR_OP_RETURN && same_dialect(m, data, r) && block->argument_count == 2
+              && i->attr_count == 0 && r->attr_count == 0 && i->result_count == 1 && i->region_count == 0
+              && operands_are(m, i, block->argument_first, 2) && operands_are(m, r, i->result_first, 1);
+  if (!fits) {
+    return none;
+  }
+  struct ir_type input = ir_value_type(m, (struct ir_value){m->lists.data[data->operand_first]});
+  struct ir_type type = ir_value_type(m, (struct ir_value){i->result_first});
+  const struct ir_type_data *t = ir_type_get(m, type);
+  fits = t->kind == IR_TYPE_TENSOR && t->rank == 0 && t->encoding.id == 0
+         && t->element.id == ir_type_get(m, input)->element.id
+         && ir_value_type(m, (struct ir_value){block->argument_first}).id == type.id
+         && ir_value_type(m, (struct ir_value){block->argument_first + 1}).id == type.id;
+  return fits ? inner : none;
+}
+
+static void print_reducer(struct mlir_printer *p, struct ir_region region, uint32_t pairs) {
+  const struct ir_block_data *block = ir_block_get(p->module, ir_region_entry(p->module, region));
+  put_new_line(p);
+  strbuf_puts(p->out, " reducer");
+  for (uint32_t i = 0; i < pairs; i++) {
+    strbuf_putc(p->out, '(');
+    mlir_print_argument(p, (struct ir_value){block->argument_first + i});
+    strbuf_puts(p->out, ", ");
+    mlir_print_argument(p, (struct ir_value){block->argument_first + pairs + i});
+    strbuf_puts(p->out, ") ");
+  }
+  strbuf_putc(p->out, ' ');
+  mlir_print_region(p, region, 0);
+}
+
+bool mlir_form_reduce(struct mlir_printer *p, struct ir_op op) {
+  const struct ir_module *m = p->module;
+  const struct ir_op_data *data = ir_op_get(m, op);
+  const struct ir_attr_data *dimensions = attr_of_kind(m, op, "dimensions", IR_ATTR_DENSE_ARRAY);
+  struct ir_region region = ir_op_region(m, op, 0);
+  uint32_t pairs = data->operand_count / 2;
+  if (!dimensions || pairs == 0 || data->operand_count % 2 != 0 || !has_one_block(m, region)
+      || ir_block_get(m, ir_region_entry(m, region))->argument_count != data->operand_count) {
+    return false;
+  }
+  mlir_print_name(p, data);
+  for (uint32_t i = 0; i < pairs; i++) {
+    strbuf_puts(p->out, i > 0 ? ", (" : "(");
+    mlir_print_value(p, ir_op_operand(m, op, i));
+    strbuf_puts(p->out, " init: ");
+    mlir_print_value(p, ir_op_operand(m, op, pairs + i));
+    strbuf_putc(p->out, ')');
+  }
+  struct ir_op inner = compact_reduce_op(m, op);
+  if (inner.id) {
+    strbuf_puts(p->out, " applies ");
+    strbuf_puts(p->out, ir_text(m, ir_op_get(m, inner)->name));
+  }
+  strbuf_puts(p->out, " across dimensions = ");
+  put_int_list(p, dimensions);
+  mlir_print_attr_dict(p, data, "dimensions", NULL);
+  strbuf_puts(p->out, " : ");
+  mlir_print_functional_type(p, data);
+  if (!inner.id) {
+    print_reducer(p, region, pairs);
+  }
+  return true;
+}
+
+/* ---- while ------------------------------------------------------------------------------------------------------ */
+
+/* One type list stands for operands, results and the arguments of both regions. */
+static bool while_types_agree(const struct ir_module *m, struct ir_op op) {
+  const struct ir_op_data *data = ir_op_get(m, op);
+  if (data->result_count != data->operand_count) {
+    return false;
+  }
+  for (uint32_t r = 0; r < 2; r++) {
+    struct ir_region region = ir_op_region(m, op, r);
+    if (!has_one_block(m, region)
+        || ir_block_get(m, ir_region_entry(m, region))->argument_count != data->operand_count) {
+      return false;
+    }
+    for (uint32_t i = 0; i < data->operand_count; i++) {
+      uint32_t type = ir_value_type(m, ir_op_operand(m, op, i)).id;
+      if (ir_value_type(m, ir_op_result(m, op, i)).id != type
+          || ir_value_type(m, ir_block_argument(m, ir_region_entry(m, region), i)).id != type) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+bool mlir_form_while(struct mlir_printer *p, struct ir_op op) {
+  const struct ir_module *m = p->module;
+  const struct ir_op_data *data = ir_op_get(m, op);
+  if (!while_types_agree(m, op)) {
+    return false;
+  }
+  mlir_print_name(p, data);
+  struct ir_region condition = ir_op_region(m, op, 0), body = ir_op_region(m, op, 1);
+  strbuf_putc(p->out, '(');
+  for (uint32_t i = 0; i < data->operand_count; i++) {
+    strbuf_puts(p->out, i > 0 ? ", " : "");
+    mlir_print_value(p, ir_block_argument(m, ir_region_entry(m, body), i));
+    strbuf_puts(p->out, " = ");
+    mlir_print_value(p, ir_op_operand(m, op, i));
+  }
+  strbuf_putc(p->out, ')');
+  for (uint32_t i = 0; i < data->operand_count; i++) {
+    strbuf_puts(p->out, i > 0 ? ", " : " : ");
+    mlir_put_type(m, ir_value_type(m, ir_op_operand(m, op, i)), p->out);
+  }
+  mlir_print_attr_dict(p, data, "", "attributes");
+  put_new_line(p);
+  strbuf_puts(p->out, " cond ");
+  mlir_print_region(p, condition, 0);
+  strbuf_puts(p->out, " do ");
+  mlir_print_region(p, body, 0);
+  return true;
+}
+
+/* ---- parts of formats ------------------------------------------------------------------------------------------- */
+
+/* [start:limit:stride, ...] */
+bool mlir_form_slice_ranges(struct mlir_printer *p, struct ir_op op) {
+  const struct ir_module *m = p->module;
+  struct ir_attr start = ir_op_attr(m, op, "start_indices"), limit = ir_op_attr(m, op, "limit_indices");
+  struct ir_attr stride = ir_op_attr(m, op, "strides");
+  bool fits = attr_of_kind(m, op, "start_indices", IR_ATTR_DENSE_ARRAY)
+              && attr_of_kind(m, op, "limit_indices", IR_ATTR_DENSE_ARRAY)
+              && attr_of_kind(m, op, "strides", IR_ATTR_DENSE_ARRAY);
+  uint64_t count = fits ? ir_attr_length(m, start) : 0;
+  if (!fits || ir_attr_length(m, limit) != count || ir_attr_length(m, stride) != count) {
+    return false;
+  }
+  strbuf_putc(p->out, '[');
+  for (uint64_t i = 0; i < count; i++) {
+    strbuf_puts(p->out, i > 0 ? ", " : "");
+    strbuf_put_i64(p->out, ir_attr_int_at(m, start, i));
+    strbuf_putc(p->out, ':');
+    strbuf_put_i64(p->out, ir_attr_int_at(m, limit, i));
+    int64_t step = ir_attr_int_at(m, stride, i);
+    if (step != 1) {
+      strbuf_putc(p->out, ':');
+      strbuf_put_i64(p->out, step);
+    }
+  }
+  strbuf_putc(p->out, ']');
+  return true;
+}
+
+static bool field_list(const struct ir_module *m, struct ir_attr attr, const char *name,
+                       const struct ir_attr_data **list) {
+  struct ir_attr field = ir_attr_field(m, attr, name);
+  const struct ir_attr_data *a = ir_attr_get(m, field);
+  *list = field.id ? a : NULL;
+  return !field.id || a->kind == IR_ATTR_DENSE_ARRAY;
+}
+
+/* "batching_dims = [0] x [0], contracting_dims = [2] x [1]" */
+bool mlir_form_dot_dimensions(struct mlir_printer *p, struct ir_op op) {
+  const struct ir_module *m = p->module;
+  struct ir_attr dims = ir_op_attr(m, op, "dot_dimension_numbers");
+  const struct ir_attr_data *left_batch, *right_batch, *left, *right;
+  if (!dims.id || ir_attr_get(m, dims)->kind != IR_ATTR_STRUCT
+      || !field_list(m, dims, "lhs_batching_dimensions", &left_batch)
+      || !field_list(m, dims, "rhs_batching_dimensions", &right_batch)
+      || !field_list(m, dims, "lhs_contracting_dimensions", &left)
+      || !field_list(m, dims, "rhs_contracting_dimensions", &right)) {
+    return false;
+  }
+  if ((left_batch && left_batch->list_count) || (right_batch && right_batch->list_count)) {
+    strbuf_puts(p->out, "batching_dims = ");
+    put_int_list(p, left_batch);
+    strbuf_puts(p->out, " x ");
+    put_int_list(p, right_batch);
+    strbuf_puts(p->out, ", ");
+  }
+  strbuf_puts(p->out, "contracting_dims = ");
+  put_int_list(p, left);
+  strbuf_puts(p->out, " x ");
+  put_int_list(p, right);
+  return true;
+}
+
+/* ", precision = [DEFAULT, HIGHEST]", nothing when the attribute is absent. */
+bool mlir_form_precision(struct mlir_printer *p, struct ir_op op) {
+  const struct ir_module *m = p->module;
+  struct ir_attr attr = ir_op_attr(m, op, "precision_config");
+  if (!attr.id) {
+    return true;
+  }
+  const struct ir_attr_data *a = ir_attr_get(m, attr);
+  if (a->kind != IR_ATTR_ARRAY) {
+    return false;
+  }
+  strbuf_puts(p->out, ", precision = [");
+  for (uint32_t i = 0; i < a->list_count; i++) {
+    const struct ir_attr_data *item = ir_attr_get(m, (struct ir_attr){m->lists.data[a->list_first + i]});
+    if (item->kind != IR_ATTR_ENUM) {
+      return false;
+    }
+    strbuf_puts(p->out, i > 0 ? ", " : "");
+    strbuf_puts(p->out, ir_text(m, item->text2));
+  }
+  strbuf_putc(p->out, ']');
+  return true;
+}
+
+/* ", algorithm = <lhs_precision_type = tf32, ...>", nothing when the attribute is absent. */
+bool mlir_form_algorithm(struct mlir_printer *p, struct ir_op op) {
+  struct ir_attr attr = ir_op_attr(p->module, op, "algorithm");
+  if (!attr.id) {
+    return true;
+  }
+  if (ir_attr_get(p->module, attr)->kind != IR_ATTR_STRUCT) {
+    return false;
+  }
+  strbuf_puts(p->out, ", algorithm = <");
+  mlir_put_struct_fields(p->module, attr, p->out);
+  strbuf_putc(p->out, '>');
+  return true;
+}
+
+/* [[low, high], ...] of a tensor<Nx2xi64>. */
+static bool put_padding(struct mlir_printer *p, struct ir_attr attr) {
+  const struct ir_module *m = p->module;
+  const struct ir_attr_data *a = ir_attr_get(m, attr);
+  const struct ir_type_data *t = ir_type_get(m, a->type);
+  if (a->kind != IR_ATTR_DENSE || t->kind != IR_TYPE_TENSOR || t->rank != 2 || ir_type_dims(m, a->type)[1] != 2) {
+    return false;
+  }
+  strbuf_putc(p->out, '[');
+  uint64_t count = (uint64_t)ir_type_dims(m, a->type)[0];
+  for (uint64_t i = 0; i < count; i++) {
+    strbuf_puts(p->out, i > 0 ? ", [" : "[");
+    strbuf_put_i64(p->out, ir_attr_int_at(m, attr, 2 * i));
+    strbuf_puts(p->out, ", ");
+    strbuf_put_i64(p->out, ir_attr_int_at(m, attr, 2 * i + 1));
+    strbuf_putc(p->out, ']');
+  }
+  strbuf_putc(p->out, ']');
+  return true;
+}
+
+static bool put_window(struct mlir_printer *p, struct ir_op op) {
+  static const struct {
+    const char *attribute, *keyword;
+  } parts[] = {{"window_strides", "stride"},
+               {"padding", "pad"},
+               {"lhs_dilation", "lhs_dilate"},
+               {"rhs_dilation", "rhs_dilate"},
+               {"window_reversal", "reverse"}};
+  const char *separator = "";
+  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+    struct ir_attr attr = ir_op_attr(p->module, op, parts[i].attribute);
+    if (!attr.id) {
+      continue;
+    }
+    strbuf_puts(p->out, separator);
+    separator = ", ";
+    strbuf_puts(p->out, parts[i].keyword);
+    strbuf_puts(p->out, " = ");
+    const struct ir_attr_data *a = ir_attr_get(p->module, attr);
+    if (a->kind == IR_ATTR_DENSE_ARRAY) {
+      put_int_list(p, a);
+    } else if (!put_padding(p, attr)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* "[b, 0, f]x[0, i, o]->[b, 0, f], window = {...}" */
+bool mlir_form_convolution(struct mlir_printer *p, struct ir_op op) {
+  struct ir_attr dims = ir_op_attr(p->module, op, "dimension_numbers");
+  if (!dims.id || ir_attr_get(p->module, dims)->kind != IR_ATTR_STRUCT
+      || !mlir_put_conv_dimensions(p->module, dims, p->out)) {
+    return false;
+  }
+  strbuf_puts(p->out, ", window = {");
+  if (!put_window(p, op)) {
+    return false;
+  }
+  strbuf_putc(p->out, '}');
+  return true;
+}
+
+/* "(%arg1: T, ...) {...}": the only region, its arguments without a block label. */
+bool mlir_form_body(struct mlir_printer *p, struct ir_op op) {
+  const struct ir_module *m = p->module;
+  struct ir_region region = ir_op_region(m, op, 0);
+  if (!has_one_block(m, region)) {
+    return false;
+  }
+  const struct ir_block_data *block = ir_block_get(m, ir_region_entry(m, region));
+  strbuf_putc(p->out, '(');
+  for (uint32_t i = 0; i < block->argument_count; i++) {
+    strbuf_puts(p->out, i > 0 ? ", " : "");
+    mlir_print_argument(p, (struct ir_value){block->argument_first + i});
+  }
+  strbuf_puts(p->out, ") ");
+  mlir_print_region(p, region, 0);
+  return true;
+}

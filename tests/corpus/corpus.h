@@ -1,0 +1,77 @@
+/* The corpus test: every .mlir file of the data folder is read, printed in both forms, read again and compared.
+ *
+ *   corpus_main.c    options, list of files, two processes
+ *   corpus_check.c   one file: pieces, fixed point of both forms, expected errors, foreign dialects
+ *   corpus_twin.c    files of generic_form against the pretty files that they were printed from
+ *   corpus_report.c  table per folder, gate, JSON
+ */
+#ifndef RIDGELINE_TESTS_CORPUS_H
+#define RIDGELINE_TESTS_CORPUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "io/input_file.h"
+#include "ir/ir.h"
+
+enum corpus_status {
+  CORPUS_NOT_RUN, /* the process that had the file ended before it was done */
+  CORPUS_OK, /* every piece read and at a fixed point in both forms */
+  CORPUS_FOREIGN, /* all pieces that were not read use pretty forms of dialects that are not supported */
+  CORPUS_UNREAD, /* a piece was not read */
+  CORPUS_UNSTABLE /* read, but printing and reading again gives something else */
+};
+
+enum corpus_twin { TWIN_NONE, TWIN_EQUAL, TWIN_DIFFERENT };
+
+/* Result of one file. Lives in memory shared by the processes: no pointers. */
+struct corpus_result {
+  uint8_t status; /* enum corpus_status */
+  uint8_t twin; /* enum corpus_twin */
+  bool is_as_printed; /* the text is what the printer writes, apart from comments and trailing blanks */
+  bool has_locations; /* the text has loc(...), so it cannot be as printed */
+  uint32_t pieces, pieces_read;
+  uint64_t bytes;
+  char reason[240]; /* of the first failure */
+  char twin_reason[240];
+  char first_line[120]; /* first line that is not as printed */
+};
+
+struct corpus_file {
+  char *path; /* full path, owned */
+  const char *relative; /* below the data folder */
+  char folder[96]; /* row of the table */
+};
+
+struct corpus {
+  const char *data; /* data folder */
+  struct corpus_file *files;
+  size_t count, capacity;
+  struct corpus_result *results; /* shared, one per file */
+};
+
+void corpus_check_file(const struct corpus *corpus, const struct corpus_file *file, struct corpus_result *result);
+
+/* A file cut at its `// -----` lines, blank pieces left out. */
+struct corpus_pieces {
+  struct input_file file;
+  struct source source;
+  size_t *starts, *ends;
+  size_t count;
+};
+bool corpus_pieces_read(struct corpus_pieces *pieces, const char *path, char *reason, size_t reason_size);
+void corpus_pieces_release(struct corpus_pieces *pieces);
+
+/* Compares a file of generic_form with its twin; TWIN_NONE when there is none. */
+enum corpus_twin corpus_check_twin(const struct corpus *corpus, const struct corpus_file *file, char *reason,
+                                   size_t reason_size);
+
+struct corpus_options {
+  const char *json_path; /* NULL = none */
+  bool list_failures, list_twins, list_as_printed;
+};
+/* Prints the table and the gate; returns the exit code. */
+int corpus_report(const struct corpus *corpus, const struct corpus_options *options, double seconds);
+
+#endif

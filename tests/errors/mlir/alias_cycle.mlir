@@ -1,0 +1,4 @@
+#a = [#b]
+#b = [#a]
+module attributes {x = #a} {
+}

@@ -1,0 +1,4 @@
+module {
+} loc(#loc)
+#loc = loc("x"(#loc1))
+#loc1 = loc("y"(#loc))

@@ -1,0 +1,5 @@
+!a = tuple<!b>
+!b = tuple<!a>
+func.func @f(%x: !a) {
+  return
+}

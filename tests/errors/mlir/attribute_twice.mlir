@@ -1,0 +1,2 @@
+module attributes {a = 1 : i32, a = 2 : i32} {
+}

@@ -1,0 +1,1 @@
+%0 = stablehlo.constant dense<1> : tensor<?xi32>

@@ -1,0 +1,1 @@
+%0 = stablehlo.constant dense<1.5> : tensor<i32>

@@ -1,0 +1,1 @@
+%0 = stablehlo.constant dense<0x12345> : tensor<f16>

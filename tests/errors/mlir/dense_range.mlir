@@ -1,0 +1,1 @@
+%0 = stablehlo.constant dense<256> : tensor<ui8>

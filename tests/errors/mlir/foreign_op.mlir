@@ -1,0 +1,4 @@
+func.func @f(%a: tensor<f32>) {
+  %0 = scf.execute %a : tensor<f32>
+  return
+}

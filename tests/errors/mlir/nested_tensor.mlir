@@ -1,0 +1,3 @@
+func.func @f(%a: tensor<2xtensor<f32>>) {
+  return
+}

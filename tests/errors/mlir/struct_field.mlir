@@ -1,0 +1,4 @@
+func.func @f() {
+  "a.b"() {n = #stablehlo.gather<offset_dim = [0]>} : () -> ()
+  return
+}

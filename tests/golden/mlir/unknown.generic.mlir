@@ -1,0 +1,16 @@
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4xf32>, !foo.thing<4 x "a">) -> tensor<4xf32>, sym_name = "main"}> ({
+  ^bb0(%arg0: tensor<4xf32>, %arg1: !foo.thing<4 x "a">):
+    %0:2 = "foo.op"(%arg0, %arg1) {a = #foo.attr<[1, 2], x = "y">, b = !foo.other} : (tensor<4xf32>, !foo.thing<4 x "a">) -> (tensor<4xf32>, index)
+    "foo.region"() ({
+    }, {
+      "foo.done"() : () -> ()
+    }, {
+    ^bb0(%arg2: i32):
+      "foo.br"(%arg2)[^bb1] : (i32) -> ()
+    ^bb1(%1: i32):
+      "foo.end"(%1) : (i32) -> ()
+    }) : () -> ()
+    "func.return"(%0#0) : (tensor<4xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
