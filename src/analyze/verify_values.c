@@ -1,0 +1,699 @@
+/* Attribute values and operand forms of single operations. */
+#include <ctype.h>
+#include <string.h>
+
+#include "analyze/verify_int.h"
+#include "base/strbuf.h"
+
+void infer_error_at_attribute(struct infer *infer, struct ir_op op, const char *name, enum diag_id id,
+                              const char *text) {
+  const struct ir_op_data *data = ir_op_get(infer->module, op);
+  const struct source *source = &infer->module->source;
+  size_t length = strlen(name);
+  uint32_t next = data->next.id != 0 ? ir_op_get(infer->module, data->next)->offset : 0;
+  size_t end = next > data->offset ? next : data->offset + 4096;
+  size_t found = data->offset;
+  end = end < source->length ? end : source->length;
+  for (size_t i = data->offset; source->text != NULL && i + length <= end; i++) {
+    if (memcmp(source->text + i, name, length) == 0) {
+      found = i;
+      break;
+    }
+  }
+  infer->has_failed = true;
+  bool is_silent = infer->quiet > 0 || (op.id < infer->reported_count && infer->is_reported[op.id] != 0);
+  if (!is_silent) {
+    if (op.id < infer->reported_count) {
+      infer->is_reported[op.id] = 1;
+    }
+    diag_at(infer->diags, id, source, found, "'%s': %s", ir_text(infer->module, data->name), text);
+  }
+}
+
+static bool fail_value(struct infer *infer, struct ir_op op, const char *text) {
+  infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "%s", text);
+  return false;
+}
+
+static bool fail_operand(struct infer *infer, struct ir_op op, const char *text) {
+  infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "%s", text);
+  return false;
+}
+
+static bool is_kind(const struct ir_module *module, struct ir_type type, enum ir_type_kind kind) {
+  return ir_type_get(module, type)->kind == (uint8_t)kind;
+}
+
+/* Integer field of a STRUCT attribute of an op. */
+static bool struct_int(const struct ir_module *module, struct ir_attr attr, const char *name, int64_t *out) {
+  struct ints list;
+  struct ir_attr field = ir_attr_field(module, attr, name);
+  bool ok = ints_from_attr(module, field, &list) && list.count == 1;
+  *out = ok ? list.v[0] : 0;
+  return ok;
+}
+
+/* ---- results with a stated accuracy ---- */
+
+bool verify_result_accuracy(struct infer *infer, struct ir_op op) {
+  struct ir_module *module = infer->module;
+  struct ir_attr attr = ir_op_attr(module, op, "result_accuracy");
+  struct ir_attr mode = attr.id != 0 ? ir_attr_field(module, attr, "mode") : (struct ir_attr){0};
+  if (mode.id == 0) {
+    return true;
+  }
+  const struct ir_attr_data *data = ir_attr_get(module, mode);
+  const char *word = ir_text(module, data->kind == IR_ATTR_ENUM ? data->text2 : data->text);
+  bool is_free = strcmp(word, "TOLERANCE") == 0;
+  static const char *const names[] = {"atol", "rtol", "ulps"};
+  for (size_t i = 0; !is_free && i < 3; i++) {
+    struct ir_attr value = ir_attr_field(module, attr, names[i]);
+    if (value.id != 0 && ir_attr_get(module, value)->integer != 0) { /* float bits: zero is all zeros */
+      return fail_value(infer, op, "tolerances of 'result_accuracy' must be zero unless its mode is TOLERANCE");
+    }
+  }
+  return true;
+}
+
+/* ---- composite ---- */
+
+/* "namespace.op": identifiers joined by dots. */
+static bool is_qualified(const char *name) {
+  unsigned parts = 0;
+  while (true) {
+    if (!isalpha((unsigned char)*name) && *name != '_' && *name != '$') {
+      return false;
+    }
+    while (isalnum((unsigned char)*name) || *name == '_' || *name == '-' || *name == '$') {
+      name++;
+    }
+    parts++;
+    if (*name == '\0') {
+      return parts >= 2;
+    }
+    if (*name++ != '.') {
+      return false;
+    }
+  }
+}
+
+bool verify_composite(struct infer *infer, struct ir_op op) {
+  return is_qualified(enum_of(infer->module, op, "name"))
+         || fail_value(infer, op, "'name' is not of the form \"namespace.op\" (C1)");
+}
+
+/* ---- custom_call ---- */
+
+/* Element i of an ARRAY attribute, 0 when it has none. */
+static struct ir_attr item_of(const struct ir_module *module, struct ir_attr array, uint32_t i) {
+  const struct ir_attr_data *data = ir_attr_get(module, array);
+  bool has_item = data->kind == IR_ATTR_ARRAY && i < data->list_count;
+  return has_item ? (struct ir_attr){module->lists.data[data->list_first + i]} : (struct ir_attr){0};
+}
+
+/* A layout is a permutation of the tensor's dimensions, and empty for anything else. */
+static bool check_layout(struct infer *infer, struct ir_op op, struct ir_attr layout, struct ir_type type) {
+  struct shape shape;
+  struct ints order;
+  if (!ints_from_attr(infer->module, layout, &order)) {
+    return true;
+  }
+  if (is_kind(infer->module, type, IR_TYPE_TUPLE)) {
+    return fail_operand(infer, op, "tuples with layouts are not supported");
+  }
+  bool is_tensor = shape_from_type(infer->module, type, &shape);
+  if (!is_tensor) {
+    return order.count == 0 || fail_value(infer, op, "only tensors have a layout");
+  }
+  bool is_seen[SHAPE_MAX_RANK] = {false};
+  bool is_valid = order.count == shape.rank;
+  for (uint32_t i = 0; is_valid && i < order.count; i++) {
+    is_valid = order.v[i] >= 0 && order.v[i] < (int64_t)shape.rank && !is_seen[order.v[i]];
+    if (is_valid) {
+      is_seen[order.v[i]] = true;
+    }
+  }
+  return is_valid || fail_value(infer, op, "a layout is not a permutation of the dimensions");
+}
+
+static bool check_layouts(struct infer *infer, struct ir_op op) {
+  struct ir_module *module = infer->module;
+  struct ir_attr operands = ir_op_attr(module, op, "operand_layouts"),
+                 results = ir_op_attr(module, op, "result_layouts");
+  if (operands.id == 0 && results.id == 0) {
+    return true;
+  }
+  if (operands.id == 0 || results.id == 0) {
+    return fail_value(infer, op, "layouts must be given for operands and results or for neither");
+  }
+  uint32_t operand_count = ir_op_get(module, op)->operand_count, result_count = ir_op_get(module, op)->result_count;
+  const struct ir_type_data *tuple = NULL;
+  if (result_count == 1) {
+    const struct ir_type_data *data = ir_type_get(module, ir_value_type(module, ir_op_result(module, op, 0)));
+    tuple = data->kind == IR_TYPE_TUPLE ? data : NULL;
+  }
+  uint32_t wanted = tuple != NULL ? tuple->count : result_count;
+  if (ir_attr_length(module, operands) != operand_count || ir_attr_length(module, results) != wanted) {
+    return fail_value(infer, op, "the number of layouts is not that of operands and results");
+  }
+  for (uint32_t i = 0; i < operand_count; i++) {
+    if (!check_layout(infer, op, item_of(module, operands, i), ir_value_type(module, ir_op_operand(module, op, i)))) {
+      return false;
+    }
+  }
+  for (uint32_t i = 0; i < wanted; i++) {
+    struct ir_type type = tuple != NULL ? (struct ir_type){module->lists.data[tuple->first + i]}
+                                        : ir_value_type(module, ir_op_result(module, op, i));
+    if (!check_layout(infer, op, item_of(module, results, i), type)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Type inside of tuples by a list of indices; 0 when one is out of bounds. */
+static struct ir_type type_at(const struct ir_module *module, struct ir_type type, const struct ints *path,
+                              uint32_t from) {
+  for (uint32_t i = from; i < path->count; i++) {
+    const struct ir_type_data *data = ir_type_get(module, type);
+    if (data->kind != IR_TYPE_TUPLE || path->v[i] < 0 || path->v[i] >= (int64_t)data->count) {
+      return (struct ir_type){0};
+    }
+    type.id = module->lists.data[data->first + (uint32_t)path->v[i]];
+  }
+  return type;
+}
+
+static bool check_alias(struct infer *infer, struct ir_op op, struct ir_attr alias) {
+  struct ir_module *module = infer->module;
+  struct ints output = {0}, inside = {0};
+  int64_t operand;
+  uint32_t operands = ir_op_get(module, op)->operand_count, results = ir_op_get(module, op)->result_count;
+  if (alias.id == 0 || !struct_int(module, alias, "operand_index", &operand)) {
+    return true;
+  }
+  ints_from_attr(module, ir_attr_field(module, alias, "output_tuple_indices"), &output);
+  ints_from_attr(module, ir_attr_field(module, alias, "operand_tuple_indices"), &inside);
+  if (operand < 0 || operand >= (int64_t)operands) {
+    return fail_value(infer, op, "'operand_index' of an alias is out of range");
+  }
+  struct ir_type from =
+      type_at(module, ir_value_type(module, ir_op_operand(module, op, (uint32_t)operand)), &inside, 0);
+  struct ir_type to = {0};
+  if (results == 1) {
+    to = type_at(module, ir_value_type(module, ir_op_result(module, op, 0)), &output, 0);
+  } else if (output.count > 0 && output.v[0] >= 0 && output.v[0] < (int64_t)results) {
+    to = type_at(module, ir_value_type(module, ir_op_result(module, op, (uint32_t)output.v[0])), &output, 1);
+  }
+  if (from.id == 0 || to.id == 0) {
+    return fail_value(infer, op, "tuple indices of an alias are out of bounds");
+  }
+  return types_agree(module, from, to) || fail_value(infer, op, "the two sides of an alias have different types");
+}
+
+bool verify_custom_call(struct infer *infer, struct ir_op op) {
+  struct ir_module *module = infer->module;
+  struct ir_attr aliases = ir_op_attr(module, op, "output_operand_aliases");
+  struct ir_attr config = ir_op_attr(module, op, "backend_config");
+  int64_t version = int_of(module, op, "api_version", 1);
+  if (!check_layouts(infer, op)) {
+    return false;
+  }
+  for (uint32_t i = 0; aliases.id != 0 && i < ir_attr_length(module, aliases); i++) {
+    if (!check_alias(infer, op, item_of(module, aliases, i))) {
+      return false;
+    }
+  }
+  if (config.id != 0) {
+    uint8_t kind = ir_attr_get(module, config)->kind;
+    if (version == 4 && kind != IR_ATTR_DICT) {
+      return fail_value(infer, op, "'backend_config' of a call with api_version 4 must be a dictionary");
+    }
+    if (version < 4 && kind == IR_ATTR_DICT) {
+      return fail_value(infer, op, "'backend_config' of a call with this api_version must be a string");
+    }
+  }
+  return true;
+}
+
+/* ---- infeed, send, recv ---- */
+
+/* All results but the last are tensors, the last is a token. */
+static bool check_stream_results(struct infer *infer, struct ir_op op) {
+  struct ir_module *module = infer->module;
+  uint32_t results = ir_op_get(module, op)->result_count;
+  for (uint32_t i = 0; i < results; i++) {
+    struct ir_type type = ir_value_type(module, ir_op_result(module, op, i));
+    bool is_token = is_kind(module, type, IR_TYPE_TOKEN) || is_kind(module, type, IR_TYPE_OPAQUE);
+    bool is_data = is_kind(module, type, IR_TYPE_TENSOR) || is_kind(module, type, IR_TYPE_TUPLE)
+                   || is_kind(module, type, IR_TYPE_OPAQUE);
+    if (i + 1 < results ? !is_data : !is_token) {
+      infer_error(infer, op, DIAG_E0205_RESULT_TYPE, "results must be tensors and a token at the end, result %u is not",
+                  i);
+      return false;
+    }
+  }
+  return true;
+}
+
+bool verify_infeed(struct infer *infer, struct ir_op op) {
+  struct ir_module *module = infer->module;
+  struct ir_attr layout = ir_op_attr(module, op, "layout");
+  if (!check_stream_results(infer, op)) {
+    return false;
+  }
+  if (layout.id == 0) {
+    return true;
+  }
+  uint32_t wanted = ir_op_get(module, op)->result_count - 1;
+  if (ir_attr_get(module, layout)->kind != IR_ATTR_ARRAY || ir_attr_length(module, layout) != wanted) {
+    return fail_value(infer, op, "'layout' does not have one entry per data result");
+  }
+  for (uint32_t i = 0; i < wanted; i++) {
+    struct ir_attr item = item_of(module, layout, i);
+    struct ints order;
+    bool is_list = ir_attr_get(module, item)->kind == IR_ATTR_ARRAY && ints_from_attr(module, item, &order);
+    if (!is_list) {
+      return fail_value(infer, op, "an entry of 'layout' is not a list of integers");
+    }
+  }
+  return true;
+}
+
+/* Kind of the channel: 1 between devices, 2 to the host, 3 from the host. */
+static bool check_channel_type(struct infer *infer, struct ir_op op, int64_t host_type) {
+  int64_t type;
+  struct ir_attr channel = ir_op_attr(infer->module, op, "channel_handle");
+  bool is_host = int_of(infer->module, op, "is_host_transfer", 0) != 0;
+  if (channel.id == 0 || !struct_int(infer->module, channel, "type", &type)) {
+    return true;
+  }
+  return type == (is_host ? host_type : 1)
+         || fail_value(infer, op, "the type of the channel does not fit 'is_host_transfer' (C1)");
+}
+
+bool verify_send(struct infer *infer, struct ir_op op) {
+  return check_channel_type(infer, op, 2);
+}
+
+bool verify_recv(struct infer *infer, struct ir_op op) {
+  return check_channel_type(infer, op, 3) && check_stream_results(infer, op);
+}
+
+/* ---- operands of fixed form ---- */
+
+static bool check_rank(struct infer *infer, struct ir_op op, uint32_t operand, uint32_t rank, bool is_static) {
+  struct shape shape;
+  if (!shape_of(infer->module, ir_op_operand(infer->module, op, operand), &shape)) {
+    return true;
+  }
+  if (shape.rank != rank || (is_static && shape_elements(&shape) < 0)) {
+    infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "operand %u is not a%s tensor of rank %u", operand,
+                is_static ? " static" : "", rank);
+    return false;
+  }
+  return true;
+}
+
+bool verify_rng(struct infer *infer, struct ir_op op) {
+  return check_rank(infer, op, 0, 0, false) && check_rank(infer, op, 1, 0, false) && check_rank(infer, op, 2, 1, true);
+}
+
+bool verify_set_dimension_size(struct infer *infer, struct ir_op op) {
+  return check_rank(infer, op, 1, 0, false);
+}
+bool verify_branch_index(struct infer *infer, struct ir_op op) {
+  return check_rank(infer, op, 0, 0, false);
+}
+/* The shape operand of dynamic_broadcast_in_dim and dynamic_reshape has a known length. */
+bool verify_static_shape(struct infer *infer, struct ir_op op) {
+  return check_rank(infer, op, 1, 1, true) && verify_same_quantization(infer, op);
+}
+
+/* Hints name operand dimensions, each at most once. */
+bool verify_dynamic_broadcast(struct infer *infer, struct ir_op op) {
+  struct shape operand;
+  struct ints hints, more;
+  if (!verify_static_shape(infer, op) || !shape_of(infer->module, ir_op_operand(infer->module, op, 0), &operand)) {
+    return false;
+  }
+  ints_of(infer->module, op, "known_expanding_dimensions", &hints);
+  ints_of(infer->module, op, "known_nonexpanding_dimensions", &more);
+  for (uint32_t i = 0; i < more.count && hints.count < 2 * SHAPE_MAX_RANK; i++) {
+    hints.v[hints.count++] = more.v[i];
+  }
+  return infer_check_dims(infer, op, "known expanding and nonexpanding dimensions", &hints, operand.rank);
+}
+
+bool verify_dynamic_gather(struct infer *infer, struct ir_op op) {
+  struct shape operand, sizes;
+  bool is_known = shape_of(infer->module, ir_op_operand(infer->module, op, 0), &operand)
+                  && shape_of(infer->module, ir_op_operand(infer->module, op, 2), &sizes) && sizes.rank == 1;
+  return !is_known || dims_agree(sizes.dims[0], operand.rank)
+         || fail_operand(infer, op, "the slice sizes do not have one entry per operand dimension (C12)");
+}
+
+bool verify_batch_norm_grad(struct infer *infer, struct ir_op op) {
+  struct shape operand, gradient;
+  shape_of(infer->module, ir_op_operand(infer->module, op, 0), &operand);
+  shape_of(infer->module, ir_op_operand(infer->module, op, 4), &gradient);
+  return shapes_agree(&operand, &gradient)
+         || fail_operand(infer, op, "operand and 'grad_output' have different shapes (C3)");
+}
+
+bool verify_dynamic_pad(struct infer *infer, struct ir_op op) {
+  struct shape operand, amounts;
+  if (!shape_of(infer->module, ir_op_operand(infer->module, op, 0), &operand)) {
+    return true;
+  }
+  for (uint32_t i = 2; i < 5; i++) {
+    bool is_known = shape_of(infer->module, ir_op_operand(infer->module, op, i), &amounts) && amounts.rank == 1;
+    if (is_known && !dims_agree(amounts.dims[0], operand.rank)) {
+      return fail_operand(infer, op, "padding does not have one entry per dimension");
+    }
+  }
+  struct fold_const interior;
+  if (infer_constant(infer, ir_op_operand(infer->module, op, 4), &interior)) {
+    for (uint32_t i = 0; i < interior.count; i++) {
+      if (interior.v[i] < 0) {
+        return fail_operand(infer, op, "interior padding is negative (C3)");
+      }
+    }
+  }
+  return true;
+}
+
+bool verify_start_indices(struct infer *infer, struct ir_op op) {
+  struct ir_module *module = infer->module;
+  uint32_t first = ir_op_code(module, op) == IR_OP_DYNAMIC_SLICE ? 1 : 2;
+  for (uint32_t i = first + 1; i < ir_op_get(module, op)->operand_count; i++) {
+    struct shape a, b;
+    shape_of(module, ir_op_operand(module, op, first), &a);
+    shape_of(module, ir_op_operand(module, op, i), &b);
+    if (a.element.id != b.element.id) {
+      return fail_operand(infer, op, "start indices have different element types (C3)");
+    }
+  }
+  return true;
+}
+
+/* ---- attribute values ---- */
+
+bool verify_triangular_solve(struct infer *infer, struct ir_op op) {
+  static const char *const words[] = {"NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"};
+  const char *word = enum_of(infer->module, op, "transpose_a");
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    if (strcmp(word, words[i]) == 0) {
+      return true;
+    }
+  }
+  return fail_value(infer, op, "'transpose_a' is not NO_TRANSPOSE, TRANSPOSE or ADJOINT");
+}
+
+bool verify_reduce_precision(struct infer *infer, struct ir_op op) {
+  if (int_of(infer->module, op, "exponent_bits", 1) < 1) {
+    return fail_value(infer, op, "'exponent_bits' is not positive (C2)");
+  }
+  return int_of(infer->module, op, "mantissa_bits", 0) >= 0
+         || fail_value(infer, op, "'mantissa_bits' is negative (C3)");
+}
+
+bool verify_fft(struct infer *infer, struct ir_op op) {
+  struct shape from, to;
+  struct ir_module *module = infer->module;
+  const char *type = enum_of(module, op, "fft_type");
+  bool is_real = strcmp(type, "RFFT") == 0, is_inverse_real = strcmp(type, "IRFFT") == 0;
+  if (!shape_of(module, ir_op_operand(module, op, 0), &from) || !shape_of(module, ir_op_result(module, op, 0), &to)) {
+    return true;
+  }
+  enum dtype in = (enum dtype)ir_type_get(module, from.element)->dtype;
+  enum dtype out = (enum dtype)ir_type_get(module, to.element)->dtype;
+  if (is_real && in != DTYPE_F32 && in != DTYPE_F64) {
+    return fail_operand(infer, op, "a real transform takes f32 or f64 (C2)");
+  }
+  if (!is_real && dtype_class_of(in) != DTYPE_CLASS_COMPLEX) {
+    return fail_operand(infer, op, "a complex transform takes complex elements (C2)");
+  }
+  bool is_single = in == DTYPE_F32 || in == DTYPE_C64;
+  enum dtype wanted = is_inverse_real ? (is_single ? DTYPE_F32 : DTYPE_F64) : (is_single ? DTYPE_C64 : DTYPE_C128);
+  if (out != wanted) {
+    infer_error(infer, op, DIAG_E0205_RESULT_TYPE, "the result must have elements of type %s", dtype_name(wanted));
+    return false;
+  }
+  return true;
+}
+
+/* At most one entry per operand, each of them a precision. */
+static bool check_precision(struct infer *infer, struct ir_op op) {
+  struct ir_module *module = infer->module;
+  struct ir_attr attr = ir_op_attr(module, op, "precision_config");
+  if (attr.id == 0) {
+    return true;
+  }
+  if (ir_attr_length(module, attr) > 2) {
+    return fail_value(infer, op, "'precision_config' has more than one entry per operand");
+  }
+  for (uint32_t i = 0; i < ir_attr_length(module, attr); i++) {
+    struct ir_attr item = item_of(module, attr, i);
+    uint8_t kind = item.id != 0 ? ir_attr_get(module, item)->kind : (uint8_t)IR_ATTR_ENUM;
+    if (kind != IR_ATTR_ENUM && kind != IR_ATTR_STRING && kind != IR_ATTR_OPAQUE) {
+      return fail_value(infer, op, "an entry of 'precision_config' is not DEFAULT, HIGH or HIGHEST");
+    }
+  }
+  return true;
+}
+
+bool verify_precision(struct infer *infer, struct ir_op op) {
+  return check_precision(infer, op);
+}
+
+/* Combinations that some hardware has (the presets of DotAlgorithm in the specification). */
+static bool is_supported_algorithm(enum dtype lhs, enum dtype rhs, enum dtype sum, const int64_t *counts,
+                                   bool is_imprecise) {
+  static const struct {
+    uint8_t lhs, sum;
+    int8_t lhs_parts, rhs_parts, products;
+    bool is_imprecise;
+  } known[] = {
+      {DTYPE_F16, DTYPE_F16, 1, 1, 1, false},   {DTYPE_F16, DTYPE_F32, 1, 1, 1, false},
+      {DTYPE_BF16, DTYPE_BF16, 1, 1, 1, false}, {DTYPE_BF16, DTYPE_F32, 1, 1, 1, false},
+      {DTYPE_BF16, DTYPE_F32, 1, 1, 3, false},  {DTYPE_BF16, DTYPE_F32, 1, 1, 6, false},
+      {DTYPE_BF16, DTYPE_F32, 1, 1, 9, false},  {DTYPE_TF32, DTYPE_F32, 1, 1, 1, false},
+      {DTYPE_TF32, DTYPE_F32, 1, 1, 3, false},  {DTYPE_F32, DTYPE_F32, 1, 1, 1, false},
+      {DTYPE_F64, DTYPE_F64, 1, 1, 1, false},   {DTYPE_BF16, DTYPE_F32, 3, 3, 6, false},
+  };
+  bool is_f8 = dtype_bits(lhs) == 8 && dtype_bits(rhs) == 8 && dtype_is_floating(lhs) && dtype_is_floating(rhs);
+  if (is_f8) {
+    return sum == DTYPE_F32 && counts[0] == 1 && counts[1] == 1 && counts[2] == 1;
+  }
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    if (known[i].lhs == lhs && lhs == rhs && known[i].sum == sum && known[i].lhs_parts == counts[0]
+        && known[i].rhs_parts == counts[1] && known[i].products == counts[2] && known[i].is_imprecise == is_imprecise) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static enum dtype type_field(const struct ir_module *module, struct ir_attr attr, const char *name) {
+  struct ir_attr field = ir_attr_field(module, attr, name);
+  if (field.id == 0 || ir_attr_get(module, field)->kind != IR_ATTR_TYPE) {
+    return DTYPE_NONE;
+  }
+  return (enum dtype)ir_type_get(module, ir_attr_get(module, field)->type)->dtype;
+}
+
+static bool check_algorithm(struct infer *infer, struct ir_op op) {
+  static const char *const names[3] = {"lhs_component_count", "rhs_component_count", "num_primitive_operations"};
+  struct ir_module *module = infer->module;
+  struct ir_attr attr = ir_op_attr(module, op, "algorithm");
+  struct ir_attr precision = ir_op_attr(module, op, "precision_config");
+  int64_t counts[3], imprecise = 0;
+  if (attr.id == 0 || ir_attr_get(module, attr)->kind != IR_ATTR_STRUCT) {
+    return true;
+  }
+  for (uint32_t i = 0; precision.id != 0 && i < ir_attr_length(module, precision); i++) {
+    struct ir_attr item = item_of(module, precision, i);
+    if (item.id != 0 && strcmp(ir_text(module, ir_attr_get(module, item)->text2), "DEFAULT") != 0) {
+      return fail_value(infer, op, "'precision_config' must be DEFAULT when an algorithm is given (C21)");
+    }
+  }
+  for (uint32_t i = 0; i < 3; i++) {
+    if (!struct_int(module, attr, names[i], &counts[i])) {
+      return true;
+    }
+    if (counts[i] < 1) {
+      infer_error_at_attribute(infer, op, "algorithm", DIAG_E0206_ATTRIBUTE_VALUE,
+                               "component and operation counts of 'algorithm' must be positive (C22 to C24)");
+      return false;
+    }
+  }
+  struct_int(module, attr, "allow_imprecise_accumulation", &imprecise);
+  if (!is_supported_algorithm(type_field(module, attr, "lhs_precision_type"),
+                              type_field(module, attr, "rhs_precision_type"),
+                              type_field(module, attr, "accumulation_type"), counts, imprecise != 0)) {
+    infer_error_at_attribute(infer, op, "algorithm", DIAG_E0206_ATTRIBUTE_VALUE,
+                             "this combination of types and counts is not an algorithm of any known hardware");
+    return false;
+  }
+  return true;
+}
+
+bool verify_dot_general(struct infer *infer, struct ir_op op) {
+  struct dot_dims dims;
+  return check_precision(infer, op) && check_algorithm(infer, op)
+         && (!dot_dims_of(infer->module, op, &dims) || verify_quantized_product(infer, op, -1, -1, &dims.rhs_contract));
+}
+
+bool verify_convolution(struct infer *infer, struct ir_op op) {
+  struct ir_module *module = infer->module;
+  struct conv_dims dims;
+  struct shape lhs, rhs;
+  struct ints reversal;
+  if (!check_precision(infer, op)) {
+    return false;
+  }
+  if (!conv_dims_of(module, op, &dims)) {
+    return true;
+  }
+  if (ints_of(module, op, "window_reversal", &reversal) && reversal.count != 0
+      && reversal.count != dims.input_spatial.count) {
+    return fail_value(infer, op, "'window_reversal' does not have one entry per spatial dimension");
+  }
+  shape_of(module, ir_op_operand(module, op, 0), &lhs);
+  shape_of(module, ir_op_operand(module, op, 1), &rhs);
+  bool is_mixed = lhs.element.id != rhs.element.id && !type_is_quantized(module, lhs.element)
+                  && !type_is_quantized(module, rhs.element);
+  if (is_mixed && lhs.element.id != 0 && rhs.element.id != 0) {
+    return fail_operand(infer, op, "the operands have different element types (C27)");
+  }
+  if (ir_op_code(module, op) == IR_OP_DYNAMIC_CONV) {
+    struct shape padding;
+    bool is_table = shape_of(module, ir_op_operand(module, op, 2), &padding);
+    if (is_table
+        && (padding.rank != 2 || !dims_agree(padding.dims[0], dims.input_spatial.count)
+            || !dims_agree(padding.dims[1], 2))) {
+      return fail_operand(infer, op, "the padding is not a pair per spatial dimension (C4)");
+    }
+  }
+  return verify_quantized_product(infer, op, dims.kernel_output, dims.output_feature, NULL);
+}
+
+/* ---- chlo ---- */
+
+bool verify_mulhi(struct infer *infer, struct ir_op op) {
+  struct shape shape;
+  shape_of(infer->module, ir_op_operand(infer->module, op, 0), &shape);
+  const struct ir_type_data *element = ir_type_get(infer->module, shape.element);
+  bool is_bool = element->kind == IR_TYPE_SCALAR && element->dtype == DTYPE_I1;
+  return !is_bool || fail_operand(infer, op, "the operands are predicates, not integers");
+}
+
+/* Both operands and the result of a broadcasting operation of one element type. */
+bool verify_broadcasting(struct infer *infer, struct ir_op op) {
+  struct shape a, b, result;
+  struct ir_module *module = infer->module;
+  shape_of(module, ir_op_operand(module, op, 0), &a);
+  shape_of(module, ir_op_operand(module, op, 1), &b);
+  shape_of(module, ir_op_result(module, op, 0), &result);
+  bool is_known = a.element.id != 0 && b.element.id != 0 && !type_is_quantized(module, a.element);
+  if (is_known && a.element.id != b.element.id) {
+    return fail_operand(infer, op, "the operands have different element types");
+  }
+  if (is_known && result.element.id != a.element.id && result.element.id != 0) {
+    infer_error(infer, op, DIAG_E0205_RESULT_TYPE, "the result has another element type than the operands");
+    return false;
+  }
+  return true;
+}
+
+static bool contains(const struct ints *list, int64_t value) {
+  for (uint32_t i = 0; i < list->count; i++) {
+    if (list->v[i] == value) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Ragged dimension free: one group dimension in the right operand; ragged dimension batched or contracted: none. */
+bool verify_ragged_dot(struct infer *infer, struct ir_op op) {
+  static const char *const names[6] = {"lhs_batching_dimensions",    "rhs_batching_dimensions",
+                                       "lhs_contracting_dimensions", "rhs_contracting_dimensions",
+                                       "lhs_ragged_dimensions",      "rhs_group_dimensions"};
+  struct ir_module *module = infer->module;
+  struct ir_attr attr = ir_op_attr(module, op, "ragged_dot_dimension_numbers");
+  struct ints lists[6];
+  struct shape lhs, rhs;
+  if (attr.id == 0 || !shape_of(module, ir_op_operand(module, op, 0), &lhs)
+      || !shape_of(module, ir_op_operand(module, op, 1), &rhs)) {
+    return true;
+  }
+  for (uint32_t i = 0; i < 6; i++) {
+    ints_from_attr(module, ir_attr_field(module, attr, names[i]), &lists[i]);
+    if (!infer_check_dims(infer, op, names[i], &lists[i], i == 0 || i == 2 || i == 4 ? lhs.rank : rhs.rank)) {
+      return false;
+    }
+  }
+  if (lists[0].count != lists[1].count || lists[2].count != lists[3].count) {
+    return fail_value(infer, op, "the operands have other numbers of batching or contracting dimensions");
+  }
+  if (lists[4].count != 1) {
+    return fail_value(infer, op, "there must be one ragged dimension");
+  }
+  for (uint32_t i = 0; i < lists[2].count; i++) {
+    if (!dims_agree(lhs.dims[lists[2].v[i]], rhs.dims[lists[3].v[i]])) {
+      return fail_operand(infer, op, "contracting dimensions have different sizes");
+    }
+  }
+  for (uint32_t i = 0; i < lists[5].count; i++) {
+    if (contains(&lists[1], lists[5].v[i]) || contains(&lists[3], lists[5].v[i])) {
+      return fail_value(infer, op, "a group dimension is also a batching or contracting one");
+    }
+  }
+  bool is_shared = contains(&lists[0], lists[4].v[0]) || contains(&lists[2], lists[4].v[0]);
+  return lists[5].count == (is_shared ? 0u : 1u)
+         || fail_value(infer, op, "the right operand needs one group dimension when the ragged one is free, else none");
+}
+
+/* Inputs lose the scanned dimension in the body, carried values do not. */
+bool verify_scan(struct infer *infer, struct ir_op op) {
+  struct ir_module *module = infer->module;
+  struct ints segments;
+  struct ir_block block = ir_region_entry(module, ir_op_region(module, op, 0));
+  int64_t dimension = int_of(module, op, "dimension", -1), stated = int_of(module, op, "scan_dim_size", -1);
+  uint32_t operands = ir_op_get(module, op)->operand_count;
+  if (block.id == 0 || !ints_of(module, op, "operandSegmentSizes", &segments) || segments.count != 2) {
+    return true;
+  }
+  if (ir_block_get(module, block)->argument_count != operands) {
+    infer_error(infer, op, DIAG_E0211_REGION, "the body has %u arguments, expected %u",
+                ir_block_get(module, block)->argument_count, operands);
+    return false;
+  }
+  for (uint32_t i = 0; i < operands; i++) {
+    struct shape outside, inside;
+    bool is_ranked = shape_of(module, ir_op_operand(module, op, i), &outside)
+                     && shape_of(module, ir_block_argument(module, block, i), &inside);
+    if (!is_ranked) {
+      continue;
+    }
+    if (i < (uint32_t)segments.v[0]) {
+      if (dimension < 0 || dimension >= (int64_t)outside.rank) {
+        return fail_value(infer, op, "'dimension' is outside of the rank of an input");
+      }
+      if (stated >= 0 && !dims_agree(stated, outside.dims[dimension])) {
+        return fail_value(infer, op, "'scan_dim_size' is not the size of the scanned dimension");
+      }
+      for (uint32_t d = (uint32_t)dimension; d + 1 < outside.rank; d++) {
+        outside.dims[d] = outside.dims[d + 1];
+      }
+      outside.rank--;
+    }
+    if (outside.element.id != inside.element.id || !shapes_agree(&outside, &inside)) {
+      infer_error(infer, op, DIAG_E0211_REGION, "operand %u does not fit argument %u of the body", i, i);
+      return false;
+    }
+  }
+  return true;
+}

@@ -1,0 +1,372 @@
+/* The roofline model: the time of a task is that of its slowest resource plus the launch. Path: sealed (usually fused) work
+ * graph + chip → work_result. Resources overlap perfectly within a task and not at all between tasks; docs/roofline.md
+ * says where that is wrong. The walk allocates one array per graph and nothing per task. */
+#include <math.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "cost/roofline.h"
+
+enum { MAX_DEPTH = 200 };
+
+static void add_matrix(const struct roofline_chip *rc, const struct work_graph *graph, const struct work_task *task,
+                       struct roofline_task *out, struct roofline_gemm *extra) {
+  double *time_s = &out->result.resource_s[WORK_BOUND_MATRIX];
+  double largest = 0;
+  for (uint32_t i = 0; i < task->stage_count; i++) {
+    struct roofline_gemm gemm;
+    enum dtype wanted = DTYPE_NONE, runs_as;
+    double flops;
+    if (!roofline_stage_gemm(rc, graph, &graph->stages.data[task->stage_first + i], &gemm, &wanted, &runs_as, &flops)) {
+      if (wanted != DTYPE_NONE) {
+        out->refused = (uint8_t)wanted;
+      }
+      continue;
+    }
+    *time_s += gemm.time_s;
+    extra->reread_bytes += gemm.reread_bytes;
+    extra->cache_bytes += gemm.cache_bytes;
+    extra->extra_launches += gemm.extra_launches;
+    extra->memory_floor_s = fmax(extra->memory_floor_s, gemm.memory_floor_s);
+    out->matrix_flops += flops;
+    if (flops >= largest) {
+      largest = flops;
+      out->matrix_dtype = (uint8_t)runs_as;
+      out->matrix_wanted = (uint8_t)wanted;
+    }
+  }
+  if (out->matrix_wanted != out->matrix_dtype) {
+    out->result.runs_as = out->matrix_dtype;
+  }
+}
+
+static void add_engines(const struct roofline_chip *rc, const struct work_graph *graph, const struct work_task *task,
+                        struct roofline_task *out, bool *has_matrix) {
+  double *resource_s = out->result.resource_s;
+  const struct work_demand_entry *entries = graph->demands.data + task->demand_first;
+  for (uint32_t i = 0; i < task->demand_count; i++) {
+    const struct work_demand_entry *entry = &entries[i];
+    double ops = (double)entry->ops;
+    switch (entry->engine) {
+    case WORK_ENGINE_MATRIX:
+      *has_matrix = true;
+      break;
+    case WORK_ENGINE_VECTOR:
+      resource_s[WORK_BOUND_VECTOR] += ops * rc->vector_s[entry->dtype];
+      if (rc->vector_as[entry->dtype] == DTYPE_NONE && rc->is_vector_known) {
+        out->refused = entry->dtype;
+      } else if (rc->element_bytes[rc->vector_as[entry->dtype]] < rc->element_bytes[entry->dtype]
+                 && dtype_class_of((enum dtype)entry->dtype) == DTYPE_CLASS_FLOAT) {
+        out->narrowed = entry->dtype;
+      }
+      break;
+    case WORK_ENGINE_FUNCTION:
+      resource_s[WORK_BOUND_FUNCTION] +=
+          ops * rc->function_s[entry->function] * (entry->dtype == DTYPE_F64 ? rc->function_f64_factor : 1);
+      break;
+    case WORK_ENGINE_INTEGER:
+      resource_s[WORK_BOUND_INTEGER] += ops * rc->integer_s[entry->dtype];
+      break;
+    default:
+      break;
+    }
+  }
+}
+
+void roofline_task_estimate(const struct roofline_chip *rc, const struct work_graph *graph,
+                            const struct work_task *task, struct roofline_task *out) {
+  memset(out, 0, sizeof *out);
+  out->result.bound = WORK_BOUND_NONE;
+  enum work_class class_of = work_kind_info((enum work_kind)task->kind)->class_of;
+  if (class_of == WORK_CLASS_FREE || class_of == WORK_CLASS_COLLECTIVE || class_of == WORK_CLASS_HOST
+      || class_of == WORK_CLASS_CONTROL || (task->flags & WORK_TASK_OPAQUE)) {
+    return;
+  }
+  bool has_matrix = false;
+  add_engines(rc, graph, task, out, &has_matrix);
+  struct roofline_gemm extra = {.time_s = 0};
+  if (has_matrix) {
+    add_matrix(rc, graph, task, out, &extra);
+  }
+  struct roofline_traffic traffic;
+  roofline_traffic_of(rc, graph, task, &traffic);
+  double *resource_s = out->result.resource_s;
+  out->off_chip_bytes = traffic.off_chip_bytes + extra.reread_bytes;
+  resource_s[WORK_BOUND_MEMORY] =
+      fmax(traffic.time_s + extra.reread_bytes * rc->memory_s, traffic.off_chip_bytes > 0 ? extra.memory_floor_s : 0);
+  resource_s[WORK_BOUND_CACHE] = traffic.cache_time_s + extra.cache_bytes * rc->cache_s;
+  double launch_s = rc->launch_s * (1 + extra.extra_launches);
+  resource_s[WORK_BOUND_LAUNCH] = launch_s;
+  double slowest = 0;
+  unsigned bound = WORK_BOUND_LAUNCH;
+  for (unsigned r = 0; r < WORK_BOUND_LAUNCH; r++) {
+    if (resource_s[r] > slowest) {
+      slowest = resource_s[r];
+      bound = r;
+    }
+  }
+  out->result.bound = (uint8_t)(slowest >= launch_s ? bound : WORK_BOUND_LAUNCH);
+  out->result.time_s = slowest + launch_s;
+}
+
+/* Sums over one pass through a graph, subgraphs multiplied in. Doubles only: sums_add walks it as an array. */
+struct roofline_sums {
+  double time_s;
+  double bound_s[WORK_BOUND_COUNT];
+  double class_s[WORK_CLASS_COUNT];
+  double class_count[WORK_CLASS_COUNT];
+  double flops, bytes;
+  double matrix_flops[DTYPE_COUNT]; /* by type computed in */
+  double runs_as_count[DTYPE_COUNT][DTYPE_COUNT]; /* tasks by type of the program and type computed in */
+  double refused_count[DTYPE_COUNT];
+  double narrowed_count[DTYPE_COUNT];
+  double collectives, collective_bytes, opaque, host, unknown_trips;
+};
+
+static void sums_add(struct roofline_sums *into, const struct roofline_sums *from, double factor) {
+  double *to = (double *)into;
+  const double *source = (const double *)from;
+  for (size_t i = 0; i < sizeof *into / sizeof(double); i++) {
+    to[i] += source[i] * factor;
+  }
+}
+
+struct walk {
+  const struct roofline_chip *rc;
+  struct arena *arena;
+  struct roofline_sums *scratch[MAX_DEPTH + 1]; /* two per depth: a branch, the costliest branch */
+};
+
+static enum status walk_graph(struct walk *walk, const struct work_graph *graph, unsigned depth,
+                              struct work_graph_result *result, struct roofline_sums *sums);
+
+/* Loops take the time of all iterations; of branches the costliest counts. */
+static enum status walk_control(struct walk *walk, const struct work_graph *graph, const struct work_task *task,
+                                unsigned depth, struct work_graph_result *result, struct work_task_result *task_result,
+                                struct roofline_sums *sums) {
+  bool is_loop = task->kind == WORK_LOOP;
+  if (walk->scratch[depth] == NULL) {
+    walk->scratch[depth] = arena_alloc(walk->arena, 2 * sizeof(struct roofline_sums));
+    if (walk->scratch[depth] == NULL) {
+      return STATUS_MEMORY;
+    }
+  }
+  struct roofline_sums *branch = &walk->scratch[depth][0], *chosen = &walk->scratch[depth][1];
+  memset(chosen, 0, sizeof *chosen);
+  for (uint32_t i = 0; i < task->subgraph_count; i++) {
+    uint32_t sub = task->subgraph_first + i;
+    memset(branch, 0, sizeof *branch);
+    STATUS_TRY(walk_graph(walk, graph->subgraphs.data[sub], depth + 1, &result->subgraphs[sub], branch));
+    if (is_loop) {
+      sums_add(chosen, branch, 1);
+    } else if (i == 0 || branch->time_s > chosen->time_s) {
+      *chosen = *branch;
+    }
+  }
+  double trips = is_loop ? (double)task->trip_count : 1;
+  memset(task_result, 0, sizeof *task_result);
+  double largest = 0;
+  task_result->bound = WORK_BOUND_NONE;
+  for (unsigned b = 0; b < WORK_BOUND_COUNT; b++) {
+    task_result->resource_s[b] = chosen->bound_s[b] * trips;
+    if (task_result->resource_s[b] > largest) {
+      largest = task_result->resource_s[b];
+      task_result->bound = (uint8_t)b;
+    }
+  }
+  task_result->time_s = chosen->time_s * trips;
+  chosen->time_s = 0; /* the caller adds the time of the task */
+  sums->unknown_trips += (task->flags & WORK_TASK_TRIP_UNKNOWN) != 0;
+  sums_add(sums, chosen, trips);
+  return STATUS_OK;
+}
+
+static void count_untimed(const struct work_graph *graph, const struct work_task *task, struct roofline_sums *sums) {
+  if (task->collective != 0) {
+    const struct work_collective *collective = &graph->collectives.data[task->collective - 1];
+    sums->collectives += 1;
+    sums->collective_bytes += (double)collective->bytes_per_rank;
+  }
+  sums->opaque += (task->flags & WORK_TASK_OPAQUE) != 0;
+  sums->host += task->kind == WORK_HOST;
+}
+
+static void sum_task(const struct work_graph *graph, const struct work_task *task, const struct roofline_task *estimate,
+                     struct roofline_sums *sums) {
+  const struct work_kind_info *info = work_kind_info((enum work_kind)task->kind);
+  sums->bound_s[estimate->result.bound] += estimate->result.time_s;
+  sums->class_s[info->class_of] += estimate->result.time_s;
+  sums->class_count[info->class_of] += 1;
+  sums->bytes += estimate->off_chip_bytes;
+  if (estimate->matrix_flops > 0) {
+    sums->matrix_flops[estimate->matrix_dtype] += estimate->matrix_flops;
+    sums->runs_as_count[estimate->matrix_wanted][estimate->matrix_dtype] += 1;
+  }
+  sums->refused_count[estimate->refused] += 1;
+  sums->narrowed_count[estimate->narrowed] += 1;
+  if (estimate->result.bound == WORK_BOUND_NONE) {
+    count_untimed(graph, task, sums);
+    return;
+  }
+  for (uint32_t i = 0; i < task->demand_count; i++) {
+    const struct work_demand_entry *entry = &graph->demands.data[task->demand_first + i];
+    sums->flops += entry->engine != WORK_ENGINE_INTEGER ? (double)entry->ops : 0;
+  }
+}
+
+static enum status walk_graph(struct walk *walk, const struct work_graph *graph, unsigned depth,
+                              struct work_graph_result *result, struct roofline_sums *sums) {
+  if (depth > MAX_DEPTH) {
+    return STATUS_LIMIT;
+  }
+  result->tasks = arena_alloc(walk->arena, graph->tasks.count * sizeof *result->tasks);
+  result->subgraphs = arena_calloc(walk->arena, graph->subgraphs.count, sizeof *result->subgraphs);
+  if (result->tasks == NULL || result->subgraphs == NULL) {
+    return STATUS_MEMORY;
+  }
+  double time_s = 0;
+  for (size_t i = 0; i < graph->tasks.count; i++) {
+    const struct work_task *task = &graph->tasks.data[i];
+    if (task->kind == WORK_LOOP || task->kind == WORK_CONDITIONAL) {
+      STATUS_TRY(walk_control(walk, graph, task, depth, result, &result->tasks[i], sums));
+    } else {
+      struct roofline_task estimate;
+      roofline_task_estimate(walk->rc, graph, task, &estimate);
+      sum_task(graph, task, &estimate, sums);
+      result->tasks[i] = estimate.result;
+    }
+    time_s += result->tasks[i].time_s;
+  }
+  result->time_s = time_s;
+  sums->time_s += time_s;
+  return STATUS_OK;
+}
+
+static uint64_t to_count(double value) {
+  return value >= 18446744073709549568.0 ? UINT64_MAX : (uint64_t)value;
+}
+
+static void note_types(const struct roofline_sums *sums, const struct hw_chip *chip, struct work_result *result) {
+  for (unsigned wanted = DTYPE_NONE + 1; wanted < DTYPE_COUNT; wanted++) {
+    for (unsigned as = DTYPE_NONE + 1; as < DTYPE_COUNT; as++) {
+      if (wanted != as && sums->runs_as_count[wanted][as] > 0 && hw_engine_type((enum dtype)wanted) != (enum dtype)as) {
+        work_result_note(result, DIAG_W0502_DTYPE_AS, to_count(sums->runs_as_count[wanted][as]),
+                         "%s matrix products run as %s on %s", dtype_name((enum dtype)wanted),
+                         dtype_name((enum dtype)as), chip->id);
+      }
+    }
+    if (sums->narrowed_count[wanted] > 0) {
+      work_result_note(result, DIAG_W0502_DTYPE_AS, to_count(sums->narrowed_count[wanted]),
+                       "%s element-wise arithmetic runs in a narrower type on %s", dtype_name((enum dtype)wanted),
+                       chip->id);
+    }
+    if (sums->refused_count[wanted] > 0) {
+      result->is_refused = true;
+      work_result_note(result, DIAG_E0501_DTYPE, to_count(sums->refused_count[wanted]), "%s cannot run %s", chip->id,
+                       dtype_name((enum dtype)wanted));
+    }
+  }
+}
+
+static void note_untimed(const struct roofline_sums *sums, const struct roofline_chip *rc, struct work_result *result) {
+  if (sums->collectives > 0) {
+    work_result_note(result, DIAG_W0503_NOT_TIMED, 1, "%.0f collectives, %.0f bytes, not timed", sums->collectives,
+                     sums->collective_bytes);
+  }
+  if (sums->opaque > 0) {
+    work_result_note(result, DIAG_W0503_NOT_TIMED, 1, "%.0f operations of unknown cost, not timed", sums->opaque);
+  }
+  if (sums->host > 0) {
+    work_result_note(result, DIAG_W0503_NOT_TIMED, 1, "%.0f transfers to or from the host, not timed", sums->host);
+  }
+  if (sums->unknown_trips > 0) {
+    work_result_note(result, DIAG_W0403_TRIP_COUNT, 1, "%.0f loops of unknown length counted as one iteration",
+                     sums->unknown_trips);
+  }
+  if (!rc->is_vector_known) {
+    work_result_note(result, DIAG_W0503_NOT_TIMED, 1, "no element-wise rate of %s is known; such work is not timed",
+                     rc->hw->id);
+  }
+}
+
+static double matrix_utilisation(const struct roofline_sums *sums, const struct hw_chip *chip, double time_s) {
+  double total = 0;
+  unsigned most = DTYPE_NONE;
+  for (unsigned d = 0; d < DTYPE_COUNT; d++) {
+    total += sums->matrix_flops[d];
+    most = sums->matrix_flops[d] > sums->matrix_flops[most] ? d : most;
+  }
+  double peak = chip->matrix_flops[most];
+  return peak > 0 && time_s > 0 ? total / (time_s * peak) : 0;
+}
+
+static void fill_result(const struct roofline_sums *sums, const struct roofline_chip *rc, struct work_result *result) {
+  const struct hw_chip *chip = rc->hw;
+  memcpy(result->bound_s, sums->bound_s, sizeof result->bound_s);
+  memcpy(result->class_s, sums->class_s, sizeof result->class_s);
+  for (unsigned c = 0; c < WORK_CLASS_COUNT; c++) {
+    result->class_count[c] = to_count(sums->class_count[c]);
+  }
+  result->flops = sums->flops;
+  result->bytes = sums->bytes;
+  result->dispatch_s = chip->dispatch_s;
+  result->time_s = sums->time_s + chip->dispatch_s;
+  result->matrix_utilisation = matrix_utilisation(sums, chip, result->time_s);
+  result->collectives = to_count(sums->collectives);
+  result->collective_bytes = to_count(sums->collective_bytes);
+  result->opaque_tasks = to_count(sums->opaque);
+  result->capacity_bytes = to_count(chip->memory_size_bytes);
+  /* an unknown size (0) is no verdict */
+  result->fits = result->capacity_bytes == 0 || result->memory.peak_bytes <= result->capacity_bytes;
+  note_types(sums, chip, result);
+  note_untimed(sums, rc, result);
+  if (!chip->has_off_chip && !result->fits) {
+    result->is_refused = true;
+    work_result_note(result, DIAG_E0504_DOES_NOT_FIT, 1, "the program needs %llu bytes, the only memory of %s has %llu",
+                     (unsigned long long)result->memory.peak_bytes, chip->id,
+                     (unsigned long long)result->capacity_bytes);
+  }
+  if (result->is_refused) {
+    result->time_s = NAN;
+  }
+}
+
+static enum status estimate(const struct work_graph *graph, const struct hw_chip *chip,
+                            const struct cost_options *options, struct work_result *result) {
+  struct roofline_chip rc;
+  roofline_chip_init(&rc, chip, options);
+  struct roofline_sums *sums = arena_calloc(&result->arena, 1, sizeof *sums);
+  if (sums == NULL) {
+    return STATUS_MEMORY;
+  }
+  struct walk walk = {.rc = &rc, .arena = &result->arena};
+  STATUS_TRY(walk_graph(&walk, graph, 0, &result->root, sums));
+  STATUS_TRY(work_graph_memory(graph, &result->memory));
+  fill_result(sums, &rc, result);
+  return STATUS_OK;
+}
+
+static const char *supports(const struct hw_chip *chip) {
+  return chip->missing;
+}
+
+static double task_time_s(const struct work_graph *graph, const struct work_task *task, const struct hw_chip *chip,
+                          const struct cost_options *options) {
+  struct roofline_chip rc;
+  roofline_chip_init(&rc, chip, options);
+  if (task->kind == WORK_LOOP || task->kind == WORK_CONDITIONAL) {
+    return 0;
+  }
+  struct roofline_task out;
+  roofline_task_estimate(&rc, graph, task, &out);
+  return out.refused != DTYPE_NONE ? NAN : out.result.time_s;
+}
+
+const struct cost_model cost_roofline = {
+    .name = "roofline",
+    .summary = "analytical: slowest engine or memory level of each kernel plus its launch",
+    .supports = supports,
+    .estimate = estimate,
+    .explain = roofline_explain,
+    .task_time_s = task_time_s,
+};

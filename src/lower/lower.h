@@ -1,0 +1,40 @@
+/* From a checked module to work graphs: first one task per operation (chip-independent), then the target's own fusion.
+ * Path: ir/ (checked by analyze/) → lower_module → unfused work graph → lower_fuse → the graph that cost models see. */
+#ifndef RIDGELINE_LOWER_LOWER_H
+#define RIDGELINE_LOWER_LOWER_H
+
+#include "base/diag.h"
+#include "base/status.h"
+#include "cost/cost.h"
+#include "hw/hw.h"
+#include "ir/ir.h"
+#include "work/work.h"
+
+struct lower_options {
+  const char *entry; /* function to lower; NULL = ir_function_entry */
+  uint64_t max_tasks; /* budget over all inlined calls; 0 = 20 million */
+  unsigned max_call_depth; /* 0 = 64 */
+};
+
+/* Calls are inlined; while and case/if become loop and conditional tasks; composites lower their decomposition; known
+ * custom calls get their work; unknown ones become opaque tasks with W0402. E0401 where a dimension is dynamic. The graph
+ * comes back sealed and verified (in debug builds). */
+enum status lower_module(const struct ir_module *module, const struct lower_options *options, struct diag_list *diags,
+                         struct work_graph **graph);
+
+/* What the target's fusion did, for the explanation. */
+struct lower_fusion_report {
+  uint64_t tasks_before, tasks_after; /* launches, loops multiplied out */
+  uint64_t bytes_before, bytes_after; /* border traffic */
+};
+
+/* Two chips with equal keys fuse a program alike, so a fused graph may be shared between them. Static text. */
+const char *lower_fusion_key(const struct hw_chip *chip);
+
+/* Applies the fusion rules of the chip's compiler (hw_chip.fusion); pre-fused tasks are respected. The result is sealed.
+ * HW_FUSION_NONE gives a plain copy. */
+enum status lower_fuse(const struct work_graph *unfused, const struct hw_chip *chip, const struct cost_model *model,
+                       const struct cost_options *options, struct lower_fusion_report *report,
+                       struct work_graph **fused);
+
+#endif

@@ -1,0 +1,316 @@
+/* From a checked module to the unfused work graph: one task per operation, calls inlined. The per-operation knowledge is in
+ * lower_ops_*.c behind the table below; putting tasks together is lower_build.c; shared storage is lower_storage.c. */
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "lower/lower_ops.h"
+
+static const lower_function functions[IR_OP_COUNT] = {
+#define LOWER_ELEMENTWISE(id, type, vector, function, results, integer, cvector, cfunction, cresults)                  \
+  [IR_OP_##id] = lower_elementwise,
+#include "lower/lower_elementwise.def"
+#undef LOWER_ELEMENTWISE
+#define LOWER_RULE(id, function) [IR_OP_##id] = function,
+#include "lower/lower_rules.def"
+#undef LOWER_RULE
+};
+
+void lower_block(struct lower *lower, struct ir_block block) {
+  const struct ir_module *module = lower->module;
+  for (struct ir_op op = ir_block_first(module, block); op.id != 0 && !lower_stopped(lower);
+       op = ir_op_next(module, op)) {
+    enum ir_opcode opcode = ir_op_code(module, op);
+    if (++lower->op_count / 4 > lower->max_tasks) {
+      lower_limit(lower, op, "the program has more operations than the budget allows after inlining");
+      return;
+    }
+    if (ir_opcode_has(opcode, IR_TRAIT_TERMINATOR) || opcode == IR_OP_FUNC_FUNC || opcode == IR_OP_BUILTIN_MODULE) {
+      continue;
+    }
+    bool may_end = opcode == IR_OP_UNKNOWN && lower_out_count(lower, op) == 0;
+    if (may_end && ir_op_next(module, op).id == 0) {
+      continue; /* the return of an unknown dialect */
+    }
+    if (functions[opcode] != NULL) {
+      functions[opcode](lower, op);
+    } else {
+      lower_opaque_op(lower, op);
+    }
+  }
+}
+
+void lower_inline(struct lower *lower, struct ir_op op, struct ir_block block, uint32_t first_operand) {
+  const struct ir_module *module = lower->module;
+  if (lower->nesting >= LOWER_MAX_NESTING) {
+    lower_limit(lower, op, "regions and calls nest too deep");
+    return;
+  }
+  size_t base = lower->scratch.count;
+  for (uint32_t i = first_operand; i < lower_in_count(lower, op); i++) {
+    lower_push_leaves(lower, lower_in(lower, op, i));
+  }
+  size_t at = base;
+  for (uint32_t i = 0; i < ir_block_get(module, block)->argument_count && !lower_stopped(lower); i++) {
+    struct ir_value argument = ir_block_argument(module, block, i);
+    uint32_t count = lower_leaf_count(lower, ir_value_type(module, argument));
+    if (count > lower->scratch.count - at) {
+      count = (uint32_t)(lower->scratch.count - at);
+    }
+    lower_define(lower, argument, lower->scratch.data + at, count);
+    at += count;
+  }
+  lower->scratch.count = base;
+  lower->nesting++;
+  lower_block(lower, block);
+  lower->nesting--;
+  struct ir_op end = ir_block_terminator(module, block);
+  if (end.id == 0 || lower_stopped(lower)) {
+    return;
+  }
+  for (uint32_t i = 0; i < lower_in_count(lower, end); i++) {
+    lower_push_leaves(lower, lower_in(lower, end, i));
+  }
+  at = base;
+  for (uint32_t i = 0; i < lower_out_count(lower, op) && !lower_stopped(lower); i++) {
+    uint32_t count = lower_leaf_count(lower, ir_value_type(module, lower_out(lower, op, i)));
+    if (count > lower->scratch.count - at) {
+      count = (uint32_t)(lower->scratch.count - at);
+    }
+    lower_define(lower, lower_out(lower, op, i), lower->scratch.data + at, count);
+    at += count;
+  }
+  lower->scratch.count = base;
+}
+
+void lower_call(struct lower *lower, struct ir_op op, struct ir_op callee) {
+  struct ir_block body = callee.id != 0 ? ir_function_body(lower->module, callee) : (struct ir_block){0};
+  if (body.id == 0) {
+    lower_opaque_op(lower, op);
+    return;
+  }
+  if (lower->call_depth >= lower->max_call_depth) {
+    lower_limit(lower, op, "calls nest deeper than the limit (recursion?)");
+    return;
+  }
+  lower->call_depth++;
+  lower_inline(lower, op, body, 0);
+  lower->call_depth--;
+}
+
+/* ---- the entry function ---- */
+
+static void lower_argument_name(struct lower *lower, uint32_t tensor, uint32_t index) {
+  char name[16] = "arg";
+  size_t length = 3;
+  char digits[10];
+  size_t n = 0;
+  do {
+    digits[n++] = (char)('0' + index % 10);
+    index /= 10;
+  } while (index > 0);
+  while (n > 0) {
+    name[length++] = digits[--n];
+  }
+  uint32_t id = intern_add(lower->graph->strings, name, length);
+  if (id == UINT32_MAX) {
+    lower_memory(lower);
+    return;
+  }
+  lower->graph->tensors.data[tensor].name = id;
+}
+
+static void lower_arguments(struct lower *lower, struct ir_block body) {
+  for (uint32_t i = 0; i < ir_block_get(lower->module, body)->argument_count && !lower_stopped(lower); i++) {
+    size_t base = lower->scratch.count;
+    uint32_t count = lower_new_leaves(lower, ir_block_argument(lower->module, body, i), WORK_TENSOR_INPUT);
+    for (uint32_t k = 0; k < count && !lower_stopped(lower); k++) {
+      uint32_t tensor = lower->scratch.data[base + k];
+      lower_argument_name(lower, tensor, i);
+      if (!vec_push(&lower->graph->inputs, tensor)) {
+        lower_memory(lower);
+      }
+    }
+    lower->scratch.count = base;
+  }
+}
+
+static void lower_outputs(struct lower *lower, struct ir_block body) {
+  struct ir_op end = ir_block_terminator(lower->module, body);
+  size_t base = lower->scratch.count;
+  for (uint32_t i = 0; end.id != 0 && i < lower_in_count(lower, end); i++) {
+    lower_push_leaves(lower, lower_in(lower, end, i));
+  }
+  for (size_t i = base; i < lower->scratch.count && !lower_stopped(lower); i++) {
+    uint32_t tensor = lower->scratch.data[i];
+    if (tensor == LOWER_NONE) {
+      continue;
+    }
+    lower->graph->tensors.data[tensor].is_output = true;
+    if (!vec_push(&lower->graph->outputs, tensor)) {
+      lower_memory(lower);
+    }
+  }
+  lower->scratch.count = base;
+}
+
+/* Outputs by size and type, so that a buffer donor finds the next output it fits. */
+static bool lower_donor_output(struct lower *lower, uint32_t input, bool *taken, uint64_t *steps, uint32_t *output) {
+  const struct work_graph *graph = lower->graph;
+  const struct work_tensor *in = &graph->tensors.data[input];
+  for (uint32_t i = 0; i < graph->outputs.count && (*steps)++ < 4000000; i++) {
+    const struct work_tensor *out = &graph->tensors.data[graph->outputs.data[i]];
+    if (!taken[i] && out->size_bytes == in->size_bytes && out->dtype == in->dtype
+        && out->role == WORK_TENSOR_INTERMEDIATE) {
+      *output = i;
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Marks donated inputs and pairs them with the outputs that take their storage: tf.aliasing_output names the output,
+ * jax.buffer_donor leaves the choice to the compiler, which pairs by size and type in order. */
+static void lower_donations(struct lower *lower, struct ir_op function) {
+  const struct ir_module *module = lower->module;
+  struct work_graph *graph = lower->graph;
+  struct ir_attr arguments = ir_op_attr(module, function, "arg_attrs");
+  if (arguments.id == 0 || ir_attr_get(module, arguments)->kind != IR_ATTR_ARRAY) {
+    return;
+  }
+  const struct ir_attr_data *list = ir_attr_get(module, arguments);
+  bool *taken = calloc(graph->outputs.count + 1, sizeof *taken);
+  VEC(struct work_carried) pairs = {0};
+  uint64_t steps = 0;
+  bool ok = taken != NULL;
+  for (int pass = 0; pass < 2 && ok; pass++) {
+    for (uint32_t i = 0; i < list->list_count && i < graph->inputs.count && ok; i++) {
+      struct ir_attr attrs = {module->lists.data[list->list_first + i]};
+      struct ir_attr alias = ir_attr_field(module, attrs, "tf.aliasing_output");
+      struct ir_attr donor = ir_attr_field(module, attrs, "jax.buffer_donor");
+      uint32_t input = graph->inputs.data[i], output = 0;
+      bool is_paired = false;
+      if (pass == 0 && alias.id != 0) {
+        int64_t index = ir_attr_get(module, alias)->integer;
+        is_paired = index >= 0 && (uint64_t)index < graph->outputs.count && !taken[index];
+        output = is_paired ? (uint32_t)index : 0;
+        graph->tensors.data[input].is_donated = true;
+      } else if (pass == 1 && alias.id == 0 && donor.id != 0) {
+        graph->tensors.data[input].is_donated = true;
+        is_paired = lower_donor_output(lower, input, taken, &steps, &output);
+      }
+      if (is_paired) {
+        taken[output] = true;
+        ok = vec_push(&pairs, ((struct work_carried){input, graph->outputs.data[output]}));
+      }
+    }
+  }
+  if (ok) {
+    lower_storage_updates(lower, lower->scope, NULL, NULL);
+    lower_storage_pairs(lower, graph, pairs.data, pairs.count, 0, NULL);
+  } else {
+    lower_memory(lower);
+  }
+  free(taken);
+  vec_release(&pairs);
+}
+
+static void lower_report(struct lower *lower) {
+  for (size_t i = 0; i < lower->opaques.count; i++) {
+    const struct lower_opaque *opaque = &lower->opaques.data[i];
+    diag_at(lower->diags, DIAG_W0402_OPAQUE, &lower->module->source, opaque->offset,
+            "the work of '%s' is not known; %" PRIu64 " occurrence%s left out of all sums",
+            ir_text(lower->module, opaque->name), opaque->count, opaque->count == 1 ? "" : "s");
+  }
+}
+
+static void lower_release(struct lower *lower) {
+  analyze_symbols_release(&lower->symbols);
+  free(lower->slots);
+  vec_release(&lower->leaves);
+  vec_release(&lower->scratch);
+  vec_release(&lower->axes);
+  vec_release(&lower->ops);
+  vec_release(&lower->accesses);
+  vec_release(&lower->maps);
+  vec_release(&lower->map_pointers);
+  vec_release(&lower->border);
+  vec_release(&lower->marks);
+  vec_release(&lower->hidden);
+  vec_release(&lower->opaques);
+  map_release(&lower->opaque_index);
+  map_release(&lower->warned_loops);
+}
+
+/* Room for the common case of one task per operation, so that the big arrays do not move while they grow. A failure here is
+ * none: growth is tried again when it is needed. */
+static void lower_reserve(struct work_graph *graph, size_t op_count) {
+  size_t n = op_count < 1000000 ? op_count : 1000000;
+  (void)(vec_reserve(&graph->tasks, n) && vec_reserve(&graph->stages, n) && vec_reserve(&graph->tensors, n)
+         && vec_reserve(&graph->ops, n) && vec_reserve(&graph->demands, n) && vec_reserve(&graph->dependencies, 2 * n)
+         && vec_reserve(&graph->dims, 3 * n) && vec_reserve(&graph->axes, 3 * n) && vec_reserve(&graph->accesses, 6 * n)
+         && vec_reserve(&graph->maps, 8 * n));
+}
+
+static enum status lower_function_body(struct lower *lower, struct ir_op entry, struct work_graph **graph) {
+  struct lower_scope scope;
+  lower->slots = calloc(lower->module->values.count + 1, sizeof *lower->slots);
+  if (lower->slots == NULL || !analyze_symbols_init(&lower->symbols, lower->module)
+      || !lower_scope_enter(lower, &scope)) {
+    return STATUS_MEMORY;
+  }
+  lower_reserve(scope.graph, lower->module->ops.count);
+  struct ir_block body = ir_function_body(lower->module, entry);
+  lower_arguments(lower, body);
+  lower_block(lower, body);
+  if (!lower_stopped(lower)) {
+    lower_outputs(lower, body);
+  }
+  if (!lower_stopped(lower)) {
+    lower_donations(lower, entry);
+    if (scope.updates.count > 0) {
+      lower_storage_updates(lower, &scope, NULL, NULL);
+    }
+  }
+  struct work_graph *made = scope.graph;
+  lower_report(lower);
+  lower_scope_leave(lower, &scope);
+  enum status status = lower->status != STATUS_OK ? lower->status : lower->has_errors ? STATUS_INPUT : STATUS_OK;
+  if (status == STATUS_OK) {
+    status = work_graph_seal(made);
+  }
+#ifndef NDEBUG
+  if (status == STATUS_OK) {
+    status = work_graph_verify(made, lower->diags);
+    assert(status != STATUS_INPUT && "the lowering made a graph that breaks its invariants");
+  }
+#endif
+  if (status != STATUS_OK) {
+    work_graph_free(made);
+    return status;
+  }
+  *graph = made;
+  return STATUS_OK;
+}
+
+enum status lower_module(const struct ir_module *module, const struct lower_options *options, struct diag_list *diags,
+                         struct work_graph **graph) {
+  static const struct lower_options defaults = {0};
+  const struct lower_options *chosen = options != NULL ? options : &defaults;
+  *graph = NULL;
+  struct ir_op entry = chosen->entry != NULL ? ir_function_find(module, chosen->entry) : ir_function_entry(module);
+  if (entry.id == 0 || ir_function_body(module, entry).id == 0) {
+    diag_at(diags, DIAG_E0210_NO_ENTRY, NULL, 0, chosen->entry != NULL ? "no function '%s' with a body%s" : "%s%s",
+            chosen->entry != NULL ? chosen->entry : "the program has no function with a body", "");
+    return STATUS_INPUT;
+  }
+  struct lower lower = {
+      .module = module,
+      .diags = diags,
+      .max_call_depth = chosen->max_call_depth != 0 ? chosen->max_call_depth : LOWER_MAX_CALL_DEPTH,
+      .max_tasks = chosen->max_tasks != 0 ? chosen->max_tasks : 20000000,
+  };
+  enum status status = lower_function_body(&lower, entry, graph);
+  lower_release(&lower);
+  return status;
+}
