@@ -157,6 +157,9 @@ void hw_database_release(struct hw_database *db);
  * of `db`, which must be a loaded or zeroed database; it does not join `chips`, so that pointers into those stay valid. */
 enum status hw_chip_load(struct hw_database *db, const char *path, const char *directory, struct diag_list *diags,
                          const struct hw_chip **chip);
+/* The same from a text in memory; nothing of `source` is kept. */
+enum status hw_chip_parse(struct hw_database *db, const struct source *source, const char *directory,
+                          struct diag_list *diags, const struct hw_chip **chip);
 /* By id, alias, or an id without its vendor ("h100_sxm"); case-insensitive, '-' equal to '_'. NULL and E0307 with near
  * names when unknown; `diags` may be NULL. */
 const struct hw_chip *hw_database_find(const struct hw_database *db, const char *name, struct diag_list *diags);

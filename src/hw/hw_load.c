@@ -203,7 +203,9 @@ static enum status merge(struct hw_document *d, const struct hw_document *family
 static enum status load_family(struct hw_loader *l, const struct hw_document *child, struct hw_document **family);
 
 static enum status read_document(struct hw_loader *l, struct hw_document *d) {
-  STATUS_TRY(read_text(l, d->path, &d->source));
+  if (d->source.text == NULL) {
+    STATUS_TRY(read_text(l, d->path, &d->source));
+  }
   STATUS_TRY(hw_yaml_read(&l->scratch, &d->source, l->diags, &d->root));
   if (!read_head(l, d)) {
     return STATUS_INPUT;
@@ -216,13 +218,18 @@ static enum status read_document(struct hw_loader *l, struct hw_document *d) {
   return status == STATUS_OK ? merge(d, d->family) : status;
 }
 
-/* `family` is the name by which the file is inherited, NULL for a chip. */
-static enum status load_document(struct hw_loader *l, const char *path, const char *family, struct hw_document **out) {
+/* `family` is the name by which the file is inherited, NULL for a chip. `text` replaces the file's content when it is not
+ * NULL. */
+static enum status load_document_from(struct hw_loader *l, const char *path, const char *family,
+                                      const struct source *text, struct hw_document **out) {
   struct hw_document *d = arena_calloc(&l->scratch, 1, sizeof *d);
   if (d == NULL || !vec_push(&l->documents, d)) {
     return STATUS_MEMORY;
   }
   d->path = path;
+  if (text != NULL) {
+    d->source = (struct source){.name = path, .text = text->text, .length = text->length};
+  }
   d->family_name = family;
   d->is_open = true;
   enum status status = read_document(l, d);
@@ -230,6 +237,10 @@ static enum status load_document(struct hw_loader *l, const char *path, const ch
   d->is_good = status == STATUS_OK;
   *out = d;
   return status;
+}
+
+static enum status load_document(struct hw_loader *l, const char *path, const char *family, struct hw_document **out) {
+  return load_document_from(l, path, family, NULL, out);
 }
 
 static bool ends_with(const char *text, const char *end) {
@@ -462,14 +473,15 @@ void hw_database_release(struct hw_database *db) {
   arena_release(&db->arena);
 }
 
-enum status hw_chip_load(struct hw_database *db, const char *path, const char *directory, struct diag_list *diags,
-                         const struct hw_chip **chip) {
+/* One chip from a file, or from `text` under the name `path`. */
+static enum status load_single(struct hw_database *db, const char *path, const struct source *text,
+                               const char *directory, struct diag_list *diags, const struct hw_chip **chip) {
   *chip = NULL;
   struct hw_loader l;
   loader_init(&l, db, directory, diags);
   struct hw_document *d = NULL;
   struct hw_chip *made = NULL;
-  enum status status = load_document(&l, path, NULL, &d);
+  enum status status = load_document_from(&l, path, NULL, text, &d);
   if (status == STATUS_OK) {
     made = arena_calloc(&db->arena, 1, sizeof *made);
     status = made != NULL ? make_chip(&l, d, made) : STATUS_MEMORY;
@@ -480,4 +492,16 @@ enum status hw_chip_load(struct hw_database *db, const char *path, const char *d
   loader_release(&l);
   *chip = status == STATUS_OK ? made : NULL;
   return status;
+}
+
+enum status hw_chip_load(struct hw_database *db, const char *path, const char *directory, struct diag_list *diags,
+                         const struct hw_chip **chip) {
+  return load_single(db, path, NULL, directory, diags, chip);
+}
+
+enum status hw_chip_parse(struct hw_database *db, const struct source *source, const char *directory,
+                          struct diag_list *diags, const struct hw_chip **chip) {
+  *chip = NULL;
+  const char *name = arena_strndup(&db->arena, source->name, strlen(source->name));
+  return name != NULL ? load_single(db, name, source, directory, diags, chip) : STATUS_MEMORY;
 }

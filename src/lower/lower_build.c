@@ -209,7 +209,9 @@ static void lower_dynamic(struct lower *lower, struct ir_value value, uint32_t d
   lower->has_errors = true;
   const struct ir_value_data *data = ir_value_get(lower->module, value);
   if (data->op.id == 0) {
-    diag_at(lower->diags, DIAG_E0401_DYNAMIC, NULL, 0,
+    struct ir_region region = ir_block_get(lower->module, data->block)->parent;
+    struct ir_op function = ir_region_get(lower->module, region)->parent;
+    diag_at(lower->diags, DIAG_E0401_DYNAMIC, &lower->module->source, ir_op_get(lower->module, function)->offset,
             "dimension %u of argument %u is dynamic; give it with --bind arg%u=...", dim, data->index, data->index);
     return;
   }

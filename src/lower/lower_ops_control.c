@@ -14,21 +14,13 @@ static struct ir_block entry_of(const struct lower *lower, struct ir_op op, uint
 
 /* ---- calls ---- */
 
-static struct ir_op callee_of(const struct lower *lower, struct ir_op op, const char *attribute) {
-  struct ir_attr name = ir_op_attr(lower->module, op, attribute);
-  if (name.id == 0 || ir_attr_get(lower->module, name)->kind != IR_ATTR_SYMBOL) {
-    return (struct ir_op){0};
-  }
-  return analyze_symbols_find(&lower->symbols, ir_attr_get(lower->module, name)->text);
-}
-
 void lower_func_call(struct lower *lower, struct ir_op op) {
-  lower_call(lower, op, callee_of(lower, op, "callee"));
+  lower_call(lower, op, analyze_symbols_callee(&lower->symbols, lower->module, op));
 }
 
 void lower_composite(struct lower *lower, struct ir_op op) {
   struct ir_block inside = entry_of(lower, op, 0);
-  struct ir_op decomposition = callee_of(lower, op, "decomposition");
+  struct ir_op decomposition = analyze_symbols_callee(&lower->symbols, lower->module, op);
   if (decomposition.id != 0 && ir_function_body(lower->module, decomposition).id != 0) {
     lower_call(lower, op, decomposition);
   } else if (inside.id != 0) {
@@ -67,7 +59,7 @@ void lower_region_inline(struct lower *lower, struct ir_op op) {
   const struct ir_module *module = lower->module;
   struct ir_block block = entry_of(lower, op, 0);
   if (block.id == 0) {
-    lower_call(lower, op, callee_of(lower, op, "called_computation")); /* mhlo's form of async_start */
+    lower_call(lower, op, analyze_symbols_callee(&lower->symbols, lower->module, op)); /* mhlo's form of async_start */
     return;
   }
   const bool changes_shapes = ir_op_code(module, op) == IR_OP_SDY_MANUAL_COMPUTATION;

@@ -100,12 +100,8 @@ static void body_block_work(struct lower *lower, struct ir_block block, unsigned
       lower_limit(lower, op, "the program has more operations than the budget allows after inlining");
       return;
     }
-    struct ir_attr callee = {0};
     if (ir_op_code(module, op) == IR_OP_FUNC_CALL && depth < BODY_CALL_DEPTH) {
-      callee = ir_op_attr(module, op, "callee");
-    }
-    if (callee.id != 0) {
-      struct ir_op function = analyze_symbols_find(&lower->symbols, ir_attr_get(module, callee)->text);
+      struct ir_op function = analyze_symbols_callee(&lower->symbols, module, op);
       body_block_work(lower, function.id != 0 ? ir_function_body(module, function) : (struct ir_block){0}, depth + 1);
     } else {
       lower_elementwise_work(lower, op);
