@@ -1,0 +1,73 @@
+/* What the sub-commands share: option parsing, output, diagnostics, progress. One file per sub-command; this directory
+ * includes the public header only. */
+#ifndef RIDGELINE_CLI_CLI_H
+#define RIDGELINE_CLI_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "ridgeline/ridgeline.h"
+
+/* Exit statuses of every command. */
+enum cli_exit { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
+
+struct cli_command {
+  const char *name;
+  const char *summary;
+  const char *usage; /* full help with examples */
+  int (*run)(int argc, char **argv);
+};
+
+extern const struct cli_command cli_predict, cli_inspect, cli_explain, cli_convert, cli_chips, cli_validate;
+
+/* One option of a command. Exactly one of the targets is set. */
+struct cli_option {
+  const char *name; /* long name without dashes */
+  char letter; /* short name or 0 */
+  bool *flag; /* set to true */
+  const char **text; /* takes a value */
+  struct cli_list *list; /* takes a value each time; commas separate values when `commas` */
+  bool commas;
+};
+
+struct cli_list {
+  const char *items[512];
+  size_t count;
+  char *storage[64]; /* copies that were split at commas */
+  size_t storage_count;
+};
+
+/* Parses options anywhere between the positional arguments. Returns CLI_OK, or CLI_USAGE after printing why. `positional`
+ * receives at most `capacity` arguments; --help prints the command's help and sets *help. */
+int cli_parse(const struct cli_command *command, int argc, char **argv, const struct cli_option *options,
+              size_t option_count, const char **positional, size_t capacity, size_t *positional_count, bool *help);
+void cli_list_release(struct cli_list *list);
+/* "ridgeline predict: message" plus a hint to --help; returns CLI_USAGE. */
+int cli_usage_error(const struct cli_command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Output to standard output or, when `path` is set, to a file that appears only when everything was written. */
+struct cli_output {
+  FILE *stream;
+  const char *path;
+  char temporary[4096];
+  bool failed;
+};
+int cli_output_open(struct cli_output *output, const char *path);
+rdg_sink cli_output_sink(struct cli_output *output);
+/* Closes; when `keep`, a file output takes its name, else it is removed. Returns CLI_OK or CLI_FAILED. */
+int cli_output_close(struct cli_output *output, bool keep);
+
+/* Prints the context's diagnostics on stderr and maps a status to an exit status. */
+int cli_finish(rdg_context *ctx, rdg_status status);
+
+/* Says on stderr what is being done, from one second on, while it lasts; silent when stderr is no terminal. */
+struct cli_progress;
+struct cli_progress *cli_progress_begin(const char *what);
+void cli_progress_end(struct cli_progress *progress);
+
+/* Loads the program named on the command line with progress. */
+rdg_status cli_load(rdg_context *ctx, const char *path, const struct cli_list *binds, const char *entry,
+                    rdg_program **program);
+
+#endif

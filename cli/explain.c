@@ -1,0 +1,68 @@
+/* ridgeline explain: the work graph, which is all that predictors see of a program. */
+#include <stdlib.h>
+
+#include "cli.h"
+
+static const char usage[] =
+    "usage: ridgeline explain PROGRAM [--on CHIP] [--task N] [options]\n"
+    "\n"
+    "Prints the work graph of a program: tasks with their stages, iteration axes, tensors and dependencies\n"
+    "(docs/work-graph.md). Without --on it is unfused, one task per operation; with --on as that chip's compiler fuses "
+    "it.\n"
+    "\n"
+    "  --on CHIP         fuse for this chip\n"
+    "  --task N          with --on: why task N takes its time, with every factor and constant\n"
+    "  --bind ARG=DIMS   fill in dynamic dimensions, e.g. --bind arg0=32x?\n"
+    "  --entry NAME      function to start in (default: main)\n"
+    "\n"
+    "examples:\n"
+    "  ridgeline explain examples/resnet50_inference.mlir.zst | less\n"
+    "  ridgeline explain examples/resnet50_inference.mlir.zst --on h100 --task 12\n";
+
+static int run(int argc, char **argv);
+const struct cli_command cli_explain = {"explain", "the work graph, or one task's time in detail", usage, run};
+
+static int explain(const char *path, const struct cli_list *binds, const char *entry, const char *chip,
+                   long long task) {
+  rdg_context *ctx = rdg_context_new(NULL);
+  if (!ctx) {
+    return CLI_FAILED;
+  }
+  rdg_program *program = NULL;
+  struct cli_output output;
+  cli_output_open(&output, NULL);
+  rdg_status status = cli_load(ctx, path, binds, entry, &program);
+  if (status == RDG_OK) {
+    status = rdg_explain(ctx, program, chip, task, cli_output_sink(&output));
+  }
+  int exit_status = cli_finish(ctx, status);
+  int closed = cli_output_close(&output, true);
+  rdg_program_free(program);
+  rdg_context_free(ctx);
+  return exit_status == CLI_OK ? closed : exit_status;
+}
+
+static int run(int argc, char **argv) {
+  struct cli_list binds = {0};
+  const char *entry = NULL, *path = NULL, *chip = NULL, *task = NULL;
+  bool help;
+  size_t paths;
+  const struct cli_option table[] = {{.name = "on", .text = &chip},
+                                     {.name = "task", .text = &task},
+                                     {.name = "bind", .list = &binds},
+                                     {.name = "entry", .text = &entry}};
+  int status = cli_parse(&cli_explain, argc, argv, table, sizeof table / sizeof table[0], &path, 1, &paths, &help);
+  if (status == CLI_OK && !help) {
+    char *end = NULL;
+    long long number = task ? strtoll(task, &end, 10) : -1;
+    if (!paths) {
+      status = cli_usage_error(&cli_explain, "which program?");
+    } else if (task && (*end || number < 0)) {
+      status = cli_usage_error(&cli_explain, "--task takes a task number, not '%s'", task);
+    } else {
+      status = explain(path, &binds, entry, chip, number);
+    }
+  }
+  cli_list_release(&binds);
+  return status;
+}

@@ -1,0 +1,198 @@
+/* Contexts: configuration, diagnostics, the chip database, output. */
+#include "api/api_context.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+_Static_assert((int)RDG_ERROR_INPUT == (int)STATUS_INPUT && (int)RDG_ERROR_MEMORY == (int)STATUS_MEMORY
+                   && (int)RDG_ERROR_LIMIT == (int)STATUS_LIMIT && (int)RDG_ERROR_IO == (int)STATUS_IO
+                   && (int)RDG_ERROR_UNSUPPORTED == (int)STATUS_UNSUPPORTED,
+               "public and internal status numbers agree");
+
+const char *rdg_version(void) {
+  return RDG_VERSION;
+}
+
+rdg_status api_status(enum status status) {
+  return (rdg_status)status;
+}
+
+rdg_context *rdg_context_new(const rdg_config *config) {
+  rdg_context *ctx = calloc(1, sizeof *ctx);
+  if (!ctx) {
+    return NULL;
+  }
+  diag_init(&ctx->diags);
+  if (config) {
+    ctx->memory_budget_bytes = config->memory_budget_bytes;
+    ctx->hardware_directory = config->hardware_directory ? strdup(config->hardware_directory) : NULL;
+    ctx->diags.error_limit = config->error_limit ? config->error_limit : ctx->diags.error_limit;
+    if (config->hardware_directory && !ctx->hardware_directory) {
+      rdg_context_free(ctx);
+      return NULL;
+    }
+  }
+  return ctx;
+}
+
+void rdg_context_free(rdg_context *ctx) {
+  if (!ctx) {
+    return;
+  }
+  if (ctx->chips_loaded) {
+    hw_database_release(&ctx->chips);
+  }
+  strbuf_release(&ctx->diag_text);
+  diag_release(&ctx->diags);
+  free(ctx->hardware_directory);
+  free(ctx);
+}
+
+size_t rdg_diagnostic_count(const rdg_context *ctx) {
+  return ctx->diags.entries.count;
+}
+
+bool rdg_diagnostic_get(const rdg_context *ctx, size_t i, rdg_diagnostic *diagnostic) {
+  if (i >= ctx->diags.entries.count) {
+    return false;
+  }
+  const struct diag *d = &ctx->diags.entries.data[i];
+  *diagnostic = (rdg_diagnostic){.severity = (rdg_severity)d->severity,
+                                 .code = diag_code(d->id),
+                                 .file = d->file,
+                                 .line = d->line,
+                                 .column = d->column,
+                                 .message = d->message};
+  return true;
+}
+
+const char *rdg_diagnostics_text(rdg_context *ctx) {
+  strbuf_clear(&ctx->diag_text);
+  for (size_t i = 0; i < ctx->diags.entries.count; i++) {
+    diag_format(&ctx->diags.entries.data[i], &ctx->diag_text);
+  }
+  size_t dropped =
+      ctx->diags.error_count > ctx->diags.error_limit ? ctx->diags.error_count - ctx->diags.error_limit : 0;
+  if (dropped) {
+    strbuf_printf(&ctx->diag_text, "... and %zu more errors\n", dropped);
+  }
+  return strbuf_text(&ctx->diag_text);
+}
+
+void rdg_diagnostics_clear(rdg_context *ctx) {
+  size_t limit = ctx->diags.error_limit;
+  diag_release(&ctx->diags);
+  diag_init(&ctx->diags);
+  ctx->diags.error_limit = limit;
+}
+
+void api_begin(rdg_context *ctx) {
+  if (ctx->diags.entries.count || ctx->diags.error_count) {
+    rdg_diagnostics_clear(ctx);
+  }
+}
+
+/* $RIDGELINE_HARDWARE, the source tree that this build came from, the installed files. */
+static const char *hardware_directory(const rdg_context *ctx) {
+  const char *from_environment = getenv("RIDGELINE_HARDWARE");
+  if (ctx->hardware_directory) {
+    return ctx->hardware_directory;
+  }
+  if (from_environment && *from_environment) {
+    return from_environment;
+  }
+  return access(RDG_HARDWARE_DIR, R_OK) == 0 ? RDG_HARDWARE_DIR : RDG_INSTALL_HARDWARE_DIR;
+}
+
+rdg_status api_need_chips(rdg_context *ctx) {
+  if (ctx->chips_loaded) {
+    return RDG_OK;
+  }
+  enum status status = hw_database_load(&ctx->chips, hardware_directory(ctx), &ctx->diags);
+  ctx->chips_loaded = true;
+  /* a bad file does not take the good ones with it; its errors stay on the context */
+  return status == STATUS_INPUT && ctx->chips.chips.count ? RDG_OK : api_status(status);
+}
+
+static bool is_path(const char *name) {
+  size_t length = strlen(name);
+  return strchr(name, '/') || (length > 5 && strcmp(name + length - 5, ".yaml") == 0);
+}
+
+rdg_status api_find_chip(rdg_context *ctx, const char *name, const struct hw_chip **chip) {
+  rdg_status status = api_need_chips(ctx);
+  if (status != RDG_OK) {
+    return status;
+  }
+  if (is_path(name)) {
+    return api_status(hw_chip_load(&ctx->chips, name, hardware_directory(ctx), &ctx->diags, chip));
+  }
+  *chip = hw_database_find(&ctx->chips, name, &ctx->diags);
+  return *chip ? RDG_OK : RDG_ERROR_INPUT;
+}
+
+struct chip_list {
+  const struct hw_chip **items;
+  size_t count, capacity;
+};
+
+static void add_chip(struct chip_list *list, const struct hw_chip *chip) {
+  for (size_t i = 0; i < list->count; i++) {
+    if (list->items[i] == chip) {
+      return;
+    }
+  }
+  if (list->count < list->capacity) {
+    list->items[list->count++] = chip;
+  }
+}
+
+/* The members of a group; an unknown group is a usage error. */
+static rdg_status add_group(rdg_context *ctx, const char *name, struct chip_list *list) {
+  const struct hw_chip *members[256];
+  size_t count = hw_database_group(&ctx->chips, name, members, 256);
+  if (count == 0) {
+    diag_file(&ctx->diags, DIAG_E0307_UNKNOWN_CHIP, NULL, 0, 0,
+              "no group of chips is named '%s'; try @all, @gpu, @tpu or @demo", name);
+    return RDG_ERROR_INPUT;
+  }
+  for (size_t i = 0; i < count && i < 256; i++) {
+    add_chip(list, members[i]);
+  }
+  return RDG_OK;
+}
+
+rdg_status api_find_chips(rdg_context *ctx, const char *const *names, size_t count, const struct hw_chip ***chips,
+                          size_t *chip_count) {
+  rdg_status status = api_need_chips(ctx);
+  struct chip_list list = {.capacity = ctx->chips.chips.count + count};
+  if (status == RDG_OK) {
+    list.items = calloc(list.capacity + 1, sizeof *list.items);
+    status = list.items ? RDG_OK : RDG_ERROR_MEMORY;
+  }
+  for (size_t i = 0; i < count && list.items && status != RDG_ERROR_MEMORY; i++) {
+    const struct hw_chip *chip = NULL;
+    rdg_status found = names[i][0] == '@' ? add_group(ctx, names[i], &list) : api_find_chip(ctx, names[i], &chip);
+    if (chip) {
+      add_chip(&list, chip);
+    }
+    status = found == RDG_OK ? status : found; /* go on: all unknown names are reported in one run */
+  }
+  if (status != RDG_OK) {
+    free(list.items);
+    return status;
+  }
+  *chips = list.items;
+  *chip_count = list.count;
+  return RDG_OK;
+}
+
+rdg_status api_flush(struct strbuf *out, rdg_sink sink) {
+  rdg_status status = out->failed ? RDG_ERROR_MEMORY : RDG_OK;
+  if (status == RDG_OK && !sink.write(sink.user, strbuf_text(out), out->length)) {
+    status = RDG_ERROR_IO;
+  }
+  strbuf_release(out);
+  return status;
+}

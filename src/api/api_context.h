@@ -1,0 +1,37 @@
+/* Inside of the public handles; shared by the files of api/ only. */
+#ifndef RIDGELINE_API_API_CONTEXT_H
+#define RIDGELINE_API_API_CONTEXT_H
+
+#include "base/diag.h"
+#include "hw/hw.h"
+#include "program/program.h"
+#include "ridgeline/ridgeline.h"
+
+struct rdg_context {
+  char *hardware_directory; /* NULL = search */
+  size_t memory_budget_bytes;
+  struct diag_list diags;
+  struct strbuf diag_text;
+  struct hw_database chips;
+  bool chips_loaded;
+};
+
+struct rdg_program {
+  struct program *program;
+};
+
+/* Translates; internal and public numbers agree. */
+rdg_status api_status(enum status status);
+/* Loads the chip files on first use; bad files are diagnostics and left out. */
+rdg_status api_need_chips(rdg_context *ctx);
+/* Resolves an id, alias or path of a YAML file. */
+rdg_status api_find_chip(rdg_context *ctx, const char *name, const struct hw_chip **chip);
+/* Resolves names and groups into chips without repetition; the array is the caller's to free. */
+rdg_status api_find_chips(rdg_context *ctx, const char *const *names, size_t count, const struct hw_chip ***chips,
+                          size_t *chip_count);
+/* Writes the buffer out and releases it. */
+rdg_status api_flush(struct strbuf *out, rdg_sink sink);
+/* Forgets the diagnostics of earlier calls: every public call that can fail starts with it. */
+void api_begin(rdg_context *ctx);
+
+#endif

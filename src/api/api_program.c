@@ -1,0 +1,235 @@
+/* Programs: loading, printing, totals, inspection, explanation. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api_context.h"
+#include "mlir/mlir.h"
+#include "report/report.h"
+
+static struct program_options load_options(const rdg_context *ctx, const rdg_load_options *options) {
+  struct program_options result = {.memory_budget_bytes = ctx->memory_budget_bytes};
+  if (options) {
+    result.binds = options->binds;
+    result.bind_count = options->bind_count;
+    result.entry = options->entry;
+  }
+  return result;
+}
+
+static rdg_status wrap(struct program *program, rdg_program **out) {
+  *out = calloc(1, sizeof **out);
+  if (!*out) {
+    program_free(program);
+    return RDG_ERROR_MEMORY;
+  }
+  (*out)->program = program;
+  return RDG_OK;
+}
+
+rdg_status rdg_program_load(rdg_context *ctx, const char *path, const rdg_load_options *options,
+                            rdg_program **program) {
+  api_begin(ctx);
+  struct program_options o = load_options(ctx, options);
+  struct program *loaded = NULL;
+  enum status status = program_load(path, &o, &ctx->diags, &loaded);
+  *program = NULL;
+  return status == STATUS_OK ? wrap(loaded, program) : api_status(status);
+}
+
+rdg_status rdg_program_parse(rdg_context *ctx, const char *name, const char *text, size_t length,
+                             const rdg_load_options *options, rdg_program **program) {
+  api_begin(ctx);
+  struct program_options o = load_options(ctx, options);
+  struct program *loaded = NULL;
+  enum status status = program_parse(name, text, length, &o, &ctx->diags, &loaded);
+  *program = NULL;
+  return status == STATUS_OK ? wrap(loaded, program) : api_status(status);
+}
+
+void rdg_program_free(rdg_program *program) {
+  if (program) {
+    program_free(program->program);
+    free(program);
+  }
+}
+
+static rdg_status print_module(const struct ir_module *module, rdg_form form, rdg_sink sink) {
+  struct mlir_print_options options = {.form = form == RDG_FORM_GENERIC ? MLIR_GENERIC : MLIR_PRETTY};
+  struct strbuf out = {0};
+  mlir_print(module, module->root, &options, &out);
+  return api_flush(&out, sink);
+}
+
+rdg_status rdg_program_print(rdg_context *ctx, const rdg_program *program, rdg_form form, rdg_sink sink) {
+  api_begin(ctx);
+  return print_module(program->program->module, form, sink);
+}
+
+rdg_status rdg_convert(rdg_context *ctx, const char *path, const rdg_load_options *options, rdg_form form,
+                       rdg_sink sink) {
+  api_begin(ctx);
+  struct program_options o = load_options(ctx, options);
+  struct program *program = NULL;
+  enum status status = program_read(path, &o, &ctx->diags, &program);
+  if (status != STATUS_OK) {
+    return api_status(status);
+  }
+  rdg_status result = print_module(program->module, form, sink);
+  program_free(program);
+  return result;
+}
+
+/* A function with dynamic dimensions has no count: -1 everywhere, as XLA says "unknown". */
+static rdg_status xla_cost(const struct program *program, struct ir_op function, struct analyze_xla_cost *cost) {
+  enum status status = analyze_xla_function(program->module, function, NULL, cost);
+  if (status == STATUS_UNSUPPORTED) {
+    cost->flops = cost->transcendentals = cost->bytes_accessed = -1;
+    status = STATUS_OK;
+  }
+  return api_status(status);
+}
+
+rdg_status rdg_program_totals(rdg_context *ctx, const rdg_program *handle, rdg_totals *totals) {
+  api_begin(ctx);
+  const struct program *program = handle->program;
+  struct analyze_xla_cost xla;
+  rdg_status status = xla_cost(program, program->entry, &xla);
+  if (status != RDG_OK) {
+    return status;
+  }
+  const struct work_total *t = &program->total;
+  *totals = (rdg_totals){.matrix_flops = t->ops[WORK_ENGINE_MATRIX],
+                         .vector_flops = t->ops[WORK_ENGINE_VECTOR],
+                         .function_results = t->ops[WORK_ENGINE_FUNCTION],
+                         .integer_ops = t->ops[WORK_ENGINE_INTEGER],
+                         .read_bytes = t->read_bytes,
+                         .write_bytes = t->write_bytes,
+                         .operations = t->launches,
+                         .collectives = t->collectives,
+                         .collective_bytes = t->collective_bytes,
+                         .opaque_operations = t->opaque_tasks,
+                         .peak_memory_bytes = program->memory.peak_bytes,
+                         .argument_bytes = program->memory.argument_bytes,
+                         .output_bytes = program->memory.output_bytes,
+                         .xla_flops = xla.flops,
+                         .xla_transcendentals = xla.transcendentals,
+                         .xla_bytes = xla.bytes_accessed};
+  return RDG_OK;
+}
+
+/* Operations of a function's text, nested regions included. Regions nest no deeper than the parser allows. */
+static uint64_t count_ops(const struct ir_module *m, struct ir_op op) {
+  uint64_t count = 0;
+  for (uint32_t r = 0; r < ir_op_get(m, op)->region_count; r++) {
+    struct ir_block block = ir_region_entry(m, ir_op_region(m, op, r));
+    for (; block.id; block = ir_block_get(m, block)->next) {
+      for (struct ir_op inner = ir_block_first(m, block); inner.id; inner = ir_op_next(m, inner)) {
+        count += 1 + count_ops(m, inner);
+      }
+    }
+  }
+  return count;
+}
+
+typedef VEC(struct report_function_cost) function_costs;
+
+static rdg_status add_functions(const struct program *program, struct ir_op parent, function_costs *costs) {
+  const struct ir_module *m = program->module;
+  struct ir_block body = ir_function_body(m, parent);
+  for (struct ir_op op = ir_block_first(m, body); op.id; op = ir_op_next(m, op)) {
+    if (ir_op_code(m, op) == IR_OP_BUILTIN_MODULE) {
+      rdg_status status = add_functions(program, op, costs);
+      if (status != RDG_OK) {
+        return status;
+      }
+    }
+    if (ir_op_code(m, op) != IR_OP_FUNC_FUNC || !ir_function_body(m, op).id) {
+      continue;
+    }
+    struct analyze_xla_cost xla;
+    rdg_status status = xla_cost(program, op, &xla);
+    struct report_function_cost row = {.name = ir_symbol_name(m, op),
+                                       .ops = count_ops(m, op),
+                                       .xla_flops = xla.flops,
+                                       .xla_transcendentals = xla.transcendentals,
+                                       .xla_bytes = xla.bytes_accessed};
+    if (status != RDG_OK || !vec_push(costs, row)) {
+      return status != RDG_OK ? status : RDG_ERROR_MEMORY;
+    }
+  }
+  return RDG_OK;
+}
+
+rdg_status rdg_inspect(rdg_context *ctx, const rdg_program *handle, rdg_format format, rdg_sink sink) {
+  api_begin(ctx);
+  const struct program *program = handle->program;
+  function_costs costs = {0};
+  rdg_status status = add_functions(program, program->module->root, &costs);
+  struct strbuf out = {0};
+  if (status == RDG_OK) {
+    struct report_inspection inspection = {.program = program->source.name,
+                                           .version = rdg_version(),
+                                           .source = &program->source,
+                                           .graph = program->unfused,
+                                           .total = &program->total,
+                                           .memory = &program->memory,
+                                           .functions = costs.data,
+                                           .function_count = costs.count};
+    if (format == RDG_FORMAT_JSON) {
+      status = api_status(report_inspection_json(&inspection, &out));
+    } else {
+      report_inspection_text(&inspection, &out);
+    }
+  }
+  vec_release(&costs);
+  if (status != RDG_OK) {
+    strbuf_release(&out);
+    return status;
+  }
+  return api_flush(&out, sink);
+}
+
+static rdg_status explain_task(rdg_context *ctx, const struct work_graph *graph, const struct hw_chip *chip,
+                               int64_t task, struct strbuf *out) {
+  if ((uint64_t)task >= graph->tasks.count) {
+    diag_file(&ctx->diags, DIAG_E0601_USAGE, NULL, 0, 0, "there is no task %lld; the graph has %zu", (long long)task,
+              graph->tasks.count);
+    return RDG_ERROR_INPUT;
+  }
+  struct cost_options options = {.f32_as = DTYPE_NONE};
+  cost_roofline.explain(graph, (uint32_t)task, chip, &options, out);
+  return RDG_OK;
+}
+
+rdg_status rdg_explain(rdg_context *ctx, rdg_program *handle, const char *chip_name, int64_t task, rdg_sink sink) {
+  api_begin(ctx);
+  struct program *program = handle->program;
+  const struct work_graph *graph = program->unfused;
+  const struct hw_chip *chip = NULL;
+  struct strbuf out = {0};
+  rdg_status status = RDG_OK;
+  if (chip_name) {
+    status = api_find_chip(ctx, chip_name, &chip);
+    const struct program_fused *fused = NULL;
+    struct cost_options options = {.f32_as = DTYPE_NONE};
+    if (status == RDG_OK) {
+      status = api_status(program_fuse(program, chip, &cost_roofline, &options, &fused));
+    }
+    graph = fused ? fused->graph : graph;
+  }
+  if (status == RDG_OK && task >= 0) {
+    if (chip) {
+      status = explain_task(ctx, graph, chip, task, &out);
+    } else {
+      diag_file(&ctx->diags, DIAG_E0601_USAGE, NULL, 0, 0, "--task needs --on CHIP: times depend on the chip");
+      status = RDG_ERROR_INPUT;
+    }
+  } else if (status == RDG_OK) {
+    work_graph_print(graph, &out);
+  }
+  if (status != RDG_OK) {
+    strbuf_release(&out);
+    return status;
+  }
+  return api_flush(&out, sink);
+}

@@ -1,0 +1,194 @@
+/* The pipeline from a file to predictions, in order. */
+#include "program/program.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mlir/mlir.h"
+
+static const struct program_options default_options = {0};
+
+static enum status report_memory(struct diag_list *diags, const char *name) {
+  diag_file(diags, DIAG_E0007_MEMORY, name, 0, 0, "out of memory while reading '%s'", name);
+  return STATUS_MEMORY;
+}
+
+/* Text → module with bound dimensions. */
+static enum status parse(struct program *program, const struct program_options *options, struct diag_list *diags) {
+  program->source = (struct source){program->file.name, program->file.text, program->file.length};
+  struct mlir_parse_options parse_options = {.memory_budget_bytes = options->memory_budget_bytes};
+  STATUS_TRY(mlir_parse(&program->source, &parse_options, diags, &program->module));
+  for (size_t i = 0; i < options->bind_count; i++) {
+    STATUS_TRY(mlir_bind(program->module, options->binds[i], diags));
+  }
+  return STATUS_OK;
+}
+
+/* True when the first op below the root is of the dialect: portable artifacts hold vhlo functions. */
+static bool holds_dialect(const struct ir_module *m, const char *prefix) {
+  struct ir_op first = ir_block_first(m, ir_function_body(m, m->root));
+  return first.id && strncmp(ir_text(m, ir_op_get(m, first)->name), prefix, strlen(prefix)) == 0;
+}
+
+static enum status find_entry(struct program *program, const struct program_options *options, struct diag_list *diags) {
+  program->entry =
+      options->entry ? ir_function_find(program->module, options->entry) : ir_function_entry(program->module);
+  if (program->entry.id) {
+    return STATUS_OK;
+  }
+  if (options->entry) {
+    diag_file(diags, DIAG_E0210_NO_ENTRY, program->source.name, 0, 0, "there is no function '@%s'", options->entry);
+  } else if (holds_dialect(program->module, "vhlo.")) {
+    diag_file(diags, DIAG_E0210_NO_ENTRY, program->source.name, 0, 0,
+              "this is VHLO, the text of a portable artifact, which is read and printed but not counted yet; "
+              "export StableHLO text (as_text() in JAX) instead");
+  } else {
+    diag_file(diags, DIAG_E0210_NO_ENTRY, program->source.name, 0, 0, "the program has no function");
+  }
+  return STATUS_INPUT;
+}
+
+/* Module → checked module → unfused work graph with its totals. */
+static enum status count(struct program *program, const struct program_options *options, struct diag_list *diags) {
+  STATUS_TRY(analyze_infer(program->module, diags));
+  STATUS_TRY(analyze_calls(program->module, diags));
+  STATUS_TRY(find_entry(program, options, diags));
+  struct lower_options lower_options = {.entry = options->entry};
+  STATUS_TRY(lower_module(program->module, &lower_options, diags, &program->unfused));
+  work_graph_total(program->unfused, &program->total);
+  return work_graph_memory(program->unfused, &program->memory);
+}
+
+static enum status finish(struct program *program, enum status status, struct program **out) {
+  if (status == STATUS_OK) {
+    *out = program;
+  } else {
+    program_free(program);
+  }
+  return status;
+}
+
+enum status program_read(const char *path, const struct program_options *options, struct diag_list *diags,
+                         struct program **out) {
+  *out = NULL;
+  struct program *program = calloc(1, sizeof *program);
+  if (!program) {
+    return report_memory(diags, path);
+  }
+  enum status status = input_file_read(&program->file, path, 0, diags);
+  if (status == STATUS_OK) {
+    status = parse(program, options ? options : &default_options, diags);
+  }
+  return finish(program, status, out);
+}
+
+enum status program_load(const char *path, const struct program_options *options, struct diag_list *diags,
+                         struct program **out) {
+  options = options ? options : &default_options;
+  struct program *program = NULL;
+  *out = NULL;
+  STATUS_TRY(program_read(path, options, diags, &program));
+  return finish(program, count(program, options, diags), out);
+}
+
+static char *copy_text(const char *text, size_t length) {
+  char *copy = malloc(length + 1);
+  if (copy) {
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+  }
+  return copy;
+}
+
+enum status program_parse(const char *name, const char *text, size_t length, const struct program_options *options,
+                          struct diag_list *diags, struct program **out) {
+  options = options ? options : &default_options;
+  *out = NULL;
+  struct program *program = calloc(1, sizeof *program);
+  if (!program) {
+    return report_memory(diags, name);
+  }
+  program->file.name = copy_text(name, strlen(name));
+  program->file.text = copy_text(text, length);
+  program->file.length = length;
+  enum status status =
+      program->file.name && program->file.text ? parse(program, options, diags) : report_memory(diags, name);
+  if (status == STATUS_OK) {
+    status = count(program, options, diags);
+  }
+  return finish(program, status, out);
+}
+
+void program_free(struct program *program) {
+  if (!program) {
+    return;
+  }
+  for (size_t i = 0; i < program->fused.count; i++) {
+    work_graph_free(program->fused.data[i].graph);
+  }
+  vec_release(&program->fused);
+  work_graph_free(program->unfused);
+  ir_module_free(program->module);
+  input_file_release(&program->file);
+  free(program);
+}
+
+enum status program_fuse(struct program *program, const struct hw_chip *chip, const struct cost_model *model,
+                         const struct cost_options *options, const struct program_fused **fused) {
+  const char *key = lower_fusion_key(chip);
+  for (size_t i = 0; i < program->fused.count; i++) {
+    if (strcmp(program->fused.data[i].key, key) == 0) {
+      *fused = &program->fused.data[i];
+      return STATUS_OK;
+    }
+  }
+  /* graphs are handed out by pointer: the array must not move once the first estimate holds one */
+  enum { FUSION_KEYS_MAX = 64 };
+  if (program->fused.count == FUSION_KEYS_MAX || !vec_reserve(&program->fused, FUSION_KEYS_MAX)) {
+    return STATUS_MEMORY;
+  }
+  struct program_fused entry = {.key = key};
+  STATUS_TRY(lower_fuse(program->unfused, chip, model, options, &entry.report, &entry.graph));
+  program->fused.data[program->fused.count] = entry;
+  *fused = &program->fused.data[program->fused.count++];
+  return STATUS_OK;
+}
+
+static enum status unfused_time(struct program *program, const struct cost_model *model,
+                                const struct cost_options *options, struct program_estimate *estimate) {
+  struct work_result result;
+  work_result_init(&result);
+  enum status status = model->estimate(program->unfused, estimate->chip, options, &result);
+  estimate->unfused_time_s = status == STATUS_OK && !result.is_refused ? result.time_s : (double)NAN;
+  work_result_release(&result);
+  return status;
+}
+
+enum status program_estimate(struct program *program, const struct hw_chip *chip, const struct cost_model *model,
+                             const struct cost_options *options, bool without_fusion,
+                             struct program_estimate *estimate) {
+  memset(estimate, 0, sizeof *estimate);
+  work_result_init(&estimate->result);
+  estimate->chip = chip;
+  estimate->graph = program->unfused;
+  estimate->unfused_time_s = (double)NAN;
+  estimate->refusal = model->supports(chip);
+  if (estimate->refusal) {
+    return STATUS_OK;
+  }
+  if (!without_fusion) {
+    STATUS_TRY(program_fuse(program, chip, model, options, &estimate->fused));
+    estimate->graph = estimate->fused->graph;
+    STATUS_TRY(unfused_time(program, model, options, estimate));
+  }
+  STATUS_TRY(model->estimate(estimate->graph, chip, options, &estimate->result));
+  if (without_fusion) {
+    estimate->unfused_time_s = estimate->result.time_s;
+  }
+  return STATUS_OK;
+}
+
+void program_estimate_release(struct program_estimate *estimate) {
+  work_result_release(&estimate->result);
+}
