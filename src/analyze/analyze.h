@@ -25,7 +25,7 @@ struct ir_op analyze_callee(const struct ir_module *module, struct ir_op op);
 
 /* Symbol table of all func.func of a module, for many look-ups. */
 struct analyze_symbols {
-  struct map by_name;  /* interned name id → first op of that name; (module op << 32 | name id) → op in that module */
+  struct map by_name; /* interned name id → first op of that name; (module op << 32 | name id) → op in that module */
 };
 bool analyze_symbols_init(struct analyze_symbols *symbols, const struct ir_module *module);
 void analyze_symbols_release(struct analyze_symbols *symbols);
@@ -38,8 +38,8 @@ enum status analyze_calls(const struct ir_module *module, struct diag_list *diag
 
 /* ---- loops ---- */
 struct analyze_trip_count {
-  bool is_known;        /* `count` iterations, exactly */
-  bool is_upper_bound;  /* not known, but at most `count`: another condition may end the loop earlier */
+  bool is_known; /* `count` iterations, exactly */
+  bool is_upper_bound; /* not known, but at most `count`: another condition may end the loop earlier */
   uint64_t count;
 };
 /* Trip count of a stablehlo.while from its induction pattern: condition compare(iter, bound) with LT, LE, GT, GE, NE
@@ -55,9 +55,9 @@ bool analyze_constant_int(const struct ir_module *module, struct ir_value value,
 /* ---- counts, XLA's convention (HloCostAnalysis) ---- */
 /* Options of the analysis; zeroed = XLA's defaults with all rates unknown. */
 struct analyze_xla_options {
-  bool count_multiple_input_accesses;  /* broadcast and reduce_window: bytes of operand 0 per use instead of once */
-  double flops_per_s, transcendentals_per_s, bytes_per_s;  /* rates for optimal_seconds; 0 = that property has no time */
-  double min_latency_s;  /* lower bound of the time of every property that has a rate */
+  bool count_multiple_input_accesses; /* broadcast and reduce_window: bytes of operand 0 per use instead of once */
+  double flops_per_s, transcendentals_per_s, bytes_per_s; /* rates for optimal_seconds; 0 = that property has no time */
+  double min_latency_s; /* lower bound of the time of every property that has a rate */
 };
 
 #define ANALYZE_XLA_OPERANDS 16
@@ -67,9 +67,9 @@ struct analyze_xla_cost {
   int64_t flops;
   int64_t transcendentals;
   int64_t bytes_accessed;
-  double optimal_seconds;  /* sum over operations of the slowest property; -1 for a custom call */
+  double optimal_seconds; /* sum over operations of the slowest property; -1 for a custom call */
   uint32_t operand_count;
-  int64_t operand_bytes[ANALYZE_XLA_OPERANDS];  /* first 16 operands, -1 = unknown */
+  int64_t operand_bytes[ANALYZE_XLA_OPERANDS]; /* first 16 operands, -1 = unknown */
   int64_t output_bytes;
 };
 /* One op, as XLA would count the HLO that it converts to. `options` may be NULL. STATUS_UNSUPPORTED when a dimension

@@ -23,21 +23,27 @@
 
 /* ---- shapes ---- */
 struct shape {
-  bool is_ranked;          /* false: nothing is known but (perhaps) the element type */
+  bool is_ranked; /* false: nothing is known but (perhaps) the element type */
   uint32_t rank;
-  int64_t dims[SHAPE_MAX_RANK];  /* IR_DYNAMIC = unknown */
-  struct ir_type element;  /* 0 = not determined */
+  int64_t dims[SHAPE_MAX_RANK]; /* IR_DYNAMIC = unknown */
+  struct ir_type element; /* 0 = not determined */
 };
 
 /* Shape of a ranked tensor. False (and an unranked shape) for every other type and for ranks over SHAPE_MAX_RANK. */
 bool shape_from_type(const struct ir_module *module, struct ir_type type, struct shape *out);
 bool shape_of(const struct ir_module *module, struct ir_value value, struct shape *out);
-void shape_init(struct shape *shape, uint32_t rank, struct ir_type element);  /* all dimensions unknown */
-static inline bool dim_is_static(int64_t dim) { return dim >= 0; }
+void shape_init(struct shape *shape, uint32_t rank, struct ir_type element); /* all dimensions unknown */
+static inline bool dim_is_static(int64_t dim) {
+  return dim >= 0;
+}
 /* True when both are equal or one is unknown. */
-static inline bool dims_agree(int64_t a, int64_t b) { return a < 0 || b < 0 || a == b; }
+static inline bool dims_agree(int64_t a, int64_t b) {
+  return a < 0 || b < 0 || a == b;
+}
 /* The known one of two. */
-static inline int64_t dims_meet(int64_t a, int64_t b) { return a >= 0 ? a : b; }
+static inline int64_t dims_meet(int64_t a, int64_t b) {
+  return a >= 0 ? a : b;
+}
 /* Same rank and agreeing dimensions; an unranked shape agrees with all. */
 bool shapes_agree(const struct shape *a, const struct shape *b);
 /* Fills unknown dimensions (or the rank) of `into` from `from`; false when they disagree. */
@@ -87,7 +93,7 @@ int64_t window_output(int64_t input, const struct window_dim *window);
 struct fold_const {
   enum dtype dtype;
   uint32_t count;
-  int64_t v[FOLD_MAX_COUNT];  /* sign- or zero-extended by dtype */
+  int64_t v[FOLD_MAX_COUNT]; /* sign- or zero-extended by dtype */
 };
 
 /* Which call is being looked into: arguments of `call`'s callee mean the operands of `call`, seen in `parent`. */
@@ -98,10 +104,10 @@ struct fold_frame {
 
 struct fold {
   const struct ir_module *module;
-  const struct analyze_symbols *symbols;  /* NULL: calls are looked up linearly */
-  const struct map *argument_constants;   /* block argument → index into constants; may be NULL */
+  const struct analyze_symbols *symbols; /* NULL: calls are looked up linearly */
+  const struct map *argument_constants; /* block argument → index into constants; may be NULL */
   const struct fold_const *constants;
-  uint32_t budget;                        /* operations that may still be visited */
+  uint32_t budget; /* operations that may still be visited */
 };
 
 /* Value of a small integer tensor; false when it is not constant, too large, or the budget is used up. */
@@ -121,25 +127,25 @@ struct infer {
   struct ir_module *module;
   struct diag_list *diags;
   const struct analyze_symbols *symbols;
-  uint8_t *is_reported;       /* by op id: one message per op */
+  uint8_t *is_reported; /* by op id: one message per op */
   size_t reported_count;
   struct map argument_constants;
   VEC(struct fold_const) constants;
-  struct map fixed_loops;     /* while ops whose carried types must not be refined */
-  unsigned depth;             /* of regions */
-  unsigned quiet;             /* > 0: messages are dropped */
-  bool has_dynamic;           /* the module has a dynamic dimension: refine and fold */
-  bool has_changed;           /* a type was refined */
-  bool has_failed;            /* a message was recorded or dropped */
-  enum status status;         /* STATUS_LIMIT, STATUS_MEMORY */
+  struct map fixed_loops; /* while ops whose carried types must not be refined */
+  unsigned depth; /* of regions */
+  unsigned quiet; /* > 0: messages are dropped */
+  bool has_dynamic; /* the module has a dynamic dimension: refine and fold */
+  bool has_changed; /* a type was refined */
+  bool has_failed; /* a message was recorded or dropped */
+  enum status status; /* STATUS_LIMIT, STATUS_MEMORY */
 };
 
 /* What inference knows of an operation. */
 struct infer_row {
-  uint16_t classes;        /* element classes that operand 0 may have (enum infer_class bits), 0 = any */
-  const char *required;    /* attributes that must be present, separated by spaces; NULL = none */
-  void (*infer)(struct infer *infer, struct ir_op op);  /* after the regions were visited; may be NULL */
-  bool visits_regions;     /* `infer` visits the regions itself */
+  uint16_t classes; /* element classes that operand 0 may have (enum infer_class bits), 0 = any */
+  const char *required; /* attributes that must be present, separated by spaces; NULL = none */
+  void (*infer)(struct infer *infer, struct ir_op op); /* after the regions were visited; may be NULL */
+  bool visits_regions; /* `infer` visits the regions itself */
 };
 enum infer_class {
   INFER_BOOL = 1 << 0,
@@ -186,17 +192,17 @@ bool windows_of(const struct ir_module *module, struct ir_op op, const struct wi
 extern const struct window_names window_names_reduce, window_names_conv;
 
 #define INFER_FUNCTIONS(X)                                                                                             \
-  X(same) X(result_bool) X(compare) X(complex) X(real_part) X(shape_only) X(select) X(clamp) X(broadcasting)           \
-  X(reshape) X(broadcast) X(broadcast_in_dim) X(transpose) X(slice) X(concatenate) X(pad) X(reverse) X(iota)           \
-  X(dynamic_slice) X(dynamic_update_slice) X(bitcast_convert) X(constant) X(tuple) X(get_tuple_element)                \
-  X(forward) X(get_dimension_size) X(set_dimension_size) X(top_k) X(fft) X(cholesky) X(triangular_solve)               \
-  X(batch_norm) X(rng) X(rng_bit_generator) X(device_id) X(torch_index_select)                                         \
-  X(dynamic_reshape) X(dynamic_broadcast_in_dim) X(dynamic_iota) X(dynamic_pad) X(real_dynamic_slice)                  \
-  X(custom_call) X(gather) X(dynamic_gather) X(scatter)                                                                \
-  X(dot) X(dot_general) X(convolution) X(dynamic_conv) X(einsum)                                                       \
-  X(while) X(branches) X(reduce) X(map) X(sort) X(reduce_window) X(select_and_scatter)                                 \
-  X(all_gather) X(all_reduce) X(all_to_all) X(reduce_scatter) X(same_variadic)                                         \
-  X(call) X(function) X(return)
+  X(same)                                                                                                              \
+  X(result_bool) X(compare) X(complex) X(real_part) X(shape_only) X(select) X(clamp) X(broadcasting) X(reshape)        \
+      X(broadcast) X(broadcast_in_dim) X(transpose) X(slice) X(concatenate) X(pad) X(reverse) X(iota) X(dynamic_slice) \
+          X(dynamic_update_slice) X(bitcast_convert) X(constant) X(tuple) X(get_tuple_element) X(forward)              \
+              X(get_dimension_size) X(set_dimension_size) X(top_k) X(fft) X(cholesky) X(triangular_solve)              \
+                  X(batch_norm) X(rng) X(rng_bit_generator) X(device_id) X(torch_index_select) X(dynamic_reshape)      \
+                      X(dynamic_broadcast_in_dim) X(dynamic_iota) X(dynamic_pad) X(real_dynamic_slice) X(custom_call)  \
+                          X(gather) X(dynamic_gather) X(scatter) X(dot) X(dot_general) X(convolution) X(dynamic_conv)  \
+                              X(einsum) X(while) X(branches) X(reduce) X(map) X(sort) X(reduce_window)                 \
+                                  X(select_and_scatter) X(all_gather) X(all_reduce) X(all_to_all) X(reduce_scatter)    \
+                                      X(same_variadic) X(call) X(function) X(return )
 #define INFER_DECLARE(name) void infer_op_##name(struct infer *infer, struct ir_op op);
 INFER_FUNCTIONS(INFER_DECLARE)
 #undef INFER_DECLARE

@@ -67,16 +67,17 @@ bool verify_quantized_product(struct infer *infer, struct ir_op op, int64_t rhs_
 const struct ir_quant *quant_of(const struct ir_module *module, struct ir_type type);
 
 /* Records a message at the place of attribute `name` in the source text, or at the op when it is not found. */
-void infer_error_at_attribute(struct infer *infer, struct ir_op op, const char *name, enum diag_id id, const char *text);
+void infer_error_at_attribute(struct infer *infer, struct ir_op op, const char *name, enum diag_id id,
+                              const char *text);
 
 /* A reducing body: types of its arguments and results against `count` inputs and initial values. */
 struct reducer {
   uint32_t region;
-  uint32_t count;          /* pairs of arguments */
-  const struct ir_type *inputs;    /* element types that are reduced */
-  const struct ir_type *inits;     /* element types of the initial values */
+  uint32_t count; /* pairs of arguments */
+  const struct ir_type *inputs; /* element types that are reduced */
+  const struct ir_type *inits; /* element types of the initial values */
   const struct shape *init_shapes; /* NULL: scalars */
-  const struct shape *slices;      /* shapes that arguments may be slices of; NULL: only scalars */
+  const struct shape *slices; /* shapes that arguments may be slices of; NULL: only scalars */
 };
 bool verify_reducer(struct infer *infer, struct ir_op op, const struct reducer *reducer);
 

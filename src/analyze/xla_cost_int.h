@@ -15,13 +15,13 @@
 
 struct xla {
   const struct ir_module *module;
-  const struct analyze_symbols *symbols;  /* NULL: linear look-up */
+  const struct analyze_symbols *symbols; /* NULL: linear look-up */
   struct analyze_xla_options options;
-  struct map function_index;              /* func.func op → index into functions */
+  struct map function_index; /* func.func op → index into functions */
   VEC(struct analyze_xla_cost) functions; /* finished sums */
   unsigned depth;
-  unsigned nested_reads;                  /* steps into nested fusions, bounded */
-  enum status status;                     /* first trouble */
+  unsigned nested_reads; /* steps into nested fusions, bounded */
+  enum status status; /* first trouble */
 };
 
 /* What an op costs; `is_timed` false: optimal_seconds was set by the rule (sums of others, constants). */
@@ -34,8 +34,8 @@ typedef void (*xla_rule)(struct xla *xla, struct ir_op op, struct xla_props *pro
 /* Rule of an opcode; NULL: the default bytes and no operations. */
 xla_rule xla_rule_find(enum ir_opcode opcode);
 
-int64_t xla_add(int64_t a, int64_t b);  /* saturating */
-int64_t xla_mul(int64_t a, int64_t b);  /* saturating; of non-negative numbers */
+int64_t xla_add(int64_t a, int64_t b); /* saturating */
+int64_t xla_mul(int64_t a, int64_t b); /* saturating; of non-negative numbers */
 /* Elements of a tensor type; 0 for other types; a dynamic dimension gives 0 and STATUS_UNSUPPORTED. */
 int64_t xla_elements(struct xla *xla, struct ir_type type);
 /* Bytes of an HLO shape: arrays by elements (4-bit types take a byte), a tuple by its pointers, tokens 0. */
@@ -43,7 +43,7 @@ int64_t xla_bytes(struct xla *xla, struct ir_type type);
 /* Bytes of all arrays in a type. */
 int64_t xla_leaf_bytes(struct xla *xla, struct ir_type type);
 int64_t xla_operand_bytes(struct xla *xla, struct ir_op op, uint32_t i);
-int64_t xla_result_bytes(struct xla *xla, struct ir_op op);  /* leaves of all results */
+int64_t xla_result_bytes(struct xla *xla, struct ir_op op); /* leaves of all results */
 int64_t xla_operand_elements(struct xla *xla, struct ir_op op, uint32_t i);
 int64_t xla_result_elements(struct xla *xla, struct ir_op op, uint32_t i);
 void xla_set_operand(struct xla_props *props, uint32_t i, int64_t bytes);

@@ -12,9 +12,9 @@
 #include "ir/ir.h"
 
 struct mlir_parse_options {
-  size_t memory_budget_bytes;  /* 0 = 64 bytes per input byte + 64 MiB */
-  unsigned max_depth;          /* nesting of regions, attributes and types; 0 = 256 */
-  bool keep_locations;         /* keep loc(...) attributes; off: parsed, checked and dropped */
+  size_t memory_budget_bytes; /* 0 = 64 bytes per input byte + 64 MiB */
+  unsigned max_depth; /* nesting of regions, attributes and types; 0 = 256 */
+  bool keep_locations; /* keep loc(...) attributes; off: parsed, checked and dropped */
 };
 
 /* Parses one module (a file without `// -----` separators; several top-level ops are wrapped in one module). Goes on
@@ -28,8 +28,9 @@ enum status mlir_parse(const struct source *source, const struct mlir_parse_opti
  * pieces keep offsets, so that diagnostics have the line of the whole file: piece i spans [starts[i], ends[i]). */
 size_t mlir_split(const struct source *source, size_t *starts, size_t *ends, size_t capacity);
 /* Parses the piece [start, end) of a source; positions are those of the whole text. */
-enum status mlir_parse_piece(const struct source *source, size_t start, size_t end, const struct mlir_parse_options *options,
-                             struct diag_list *diags, struct ir_module **module);
+enum status mlir_parse_piece(const struct source *source, size_t start, size_t end,
+                             const struct mlir_parse_options *options, struct diag_list *diags,
+                             struct ir_module **module);
 
 enum mlir_form { MLIR_PRETTY, MLIR_GENERIC };
 
@@ -41,7 +42,8 @@ struct mlir_print_options {
 /* Appends canonical text of an op and all below it: as StableHLO 1.20 prints the pretty form (SSA names %0, %arg0, %cst,
  * %c, %iterArg numbered as MLIR does), or MLIR's generic form with <{properties}>. Printing, parsing and printing again
  * gives the same text. */
-void mlir_print(const struct ir_module *module, struct ir_op op, const struct mlir_print_options *options, struct strbuf *out);
+void mlir_print(const struct ir_module *module, struct ir_op op, const struct mlir_print_options *options,
+                struct strbuf *out);
 /* Appends a type or attribute alone, in canonical spelling. */
 void mlir_print_type(const struct ir_module *module, struct ir_type type, struct strbuf *out);
 void mlir_print_attr(const struct ir_module *module, struct ir_attr attr, struct strbuf *out);

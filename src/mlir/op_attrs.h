@@ -10,15 +10,15 @@
 #include "ir/ir.h"
 
 enum mlir_attr_form {
-  MLIR_FORM_ANY,        /* kept as written */
-  MLIR_FORM_I64_ARRAY,  /* dense integers become array<i64: ...> */
-  MLIR_FORM_BOOL_ARRAY  /* dense i1 becomes array<i1: ...> */
+  MLIR_FORM_ANY, /* kept as written */
+  MLIR_FORM_I64_ARRAY, /* dense integers become array<i64: ...> */
+  MLIR_FORM_BOOL_ARRAY /* dense i1 becomes array<i1: ...> */
 };
 
 struct mlir_op_attr {
   const char *name;
   enum mlir_attr_form form;
-  const char *default_text;  /* canonical text of the default value that the pretty form leaves out; NULL = none */
+  const char *default_text; /* canonical text of the default value that the pretty form leaves out; NULL = none */
 };
 
 /* Rows of an opcode in the order in which MLIR prints them (alphabetical); *count = 0 for ops without inherent attributes

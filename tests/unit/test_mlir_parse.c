@@ -128,8 +128,7 @@ static const char *const pairs[][2] = {
      "%0 = \"stablehlo.while\"(%i) ({\n^bb0(%x: tensor<i32>):\n  %1 = stablehlo.constant dense<1> : tensor<i1>\n  "
      "stablehlo.return %1 : tensor<i1>\n}, {\n^bb0(%x: tensor<i32>):\n  stablehlo.return %x : tensor<i32>\n}) {a.b} : "
      "(tensor<i32>) -> tensor<i32>"},
-    {"stablehlo.custom_call @\"x.y\"(%a) {has_side_effect = true, api_version = 1 : i32} : (" T22
-     ") -> ()",
+    {"stablehlo.custom_call @\"x.y\"(%a) {has_side_effect = true, api_version = 1 : i32} : (" T22 ") -> ()",
      "\"stablehlo.custom_call\"(%a) <{call_target_name = \"x.y\", has_side_effect = true}> : (" T22 ") -> ()"},
     {"%0 = stablehlo.composite \"n.m\" %a {decomposition = @f, version = 1 : i32} : (" T22 ") -> " T22,
      "%0 = \"stablehlo.composite\"(%a) <{name = \"n.m\", decomposition = @f, version = 1 : i32}> : (" T22 ") -> " T22},
