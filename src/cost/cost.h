@@ -24,9 +24,9 @@ struct cost_model {
   /* Appends why one task takes its time: resources, efficiency factors, constants used. */
   void (*explain)(const struct work_graph *graph, uint32_t task, const struct hw_chip *chip,
                   const struct cost_options *options, struct strbuf *out);
-  /* Time of one task alone, without building a result: what fusion asks. */
-  double (*task_time_s)(const struct work_graph *graph, const struct work_task *task, const struct hw_chip *chip,
-                        const struct cost_options *options);
+  /* The time of `estimate` alone, without building a result; NAN for refused programs. */
+  enum status (*program_time)(const struct work_graph *graph, const struct hw_chip *chip,
+                              const struct cost_options *options, double *time_s);
 };
 
 extern const struct cost_model cost_roofline;

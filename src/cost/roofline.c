@@ -1,6 +1,7 @@
 /* The roofline model: the time of a task is that of its slowest resource plus the launch. Path: sealed (usually fused) work
  * graph + chip → work_result. Resources overlap perfectly within a task and not at all between tasks; docs/roofline.md
- * says where that is wrong. The walk allocates one array per graph and nothing per task. */
+ * says where that is wrong. Of tasks that sealing found alike one is estimated; the walk in order then adds up. It
+ * allocates two arrays per graph and nothing per task. */
 #include <math.h>
 #include <string.h>
 
@@ -134,9 +135,11 @@ static void sums_add(struct roofline_sums *into, const struct roofline_sums *fro
 struct walk {
   const struct roofline_chip *rc;
   struct arena *arena;
+  bool uses_alike; /* what the chip keeps on chip is less than the distances that sealing tells apart */
   struct roofline_sums *scratch[MAX_DEPTH + 1]; /* two per depth: a branch, the costliest branch */
 };
 
+/* `result` NULL: of the sums only the time and what is refused are wanted. */
 static enum status walk_graph(struct walk *walk, const struct work_graph *graph, unsigned depth,
                               struct work_graph_result *result, struct roofline_sums *sums);
 
@@ -156,7 +159,8 @@ static enum status walk_control(struct walk *walk, const struct work_graph *grap
   for (uint32_t i = 0; i < task->subgraph_count; i++) {
     uint32_t sub = task->subgraph_first + i;
     memset(branch, 0, sizeof *branch);
-    STATUS_TRY(walk_graph(walk, graph->subgraphs.data[sub], depth + 1, &result->subgraphs[sub], branch));
+    struct work_graph_result *inside = result != NULL ? &result->subgraphs[sub] : NULL;
+    STATUS_TRY(walk_graph(walk, graph->subgraphs.data[sub], depth + 1, inside, branch));
     if (is_loop) {
       sums_add(chosen, branch, 1);
     } else if (i == 0 || branch->time_s > chosen->time_s) {
@@ -214,30 +218,65 @@ static void sum_task(const struct work_graph *graph, const struct work_task *tas
   }
 }
 
+/* The estimates of a graph's tasks: of each sort the first is computed, later ones are looked up. */
+struct known_tasks {
+  struct roofline_task *sorts; /* by work_task.alike */
+  uint32_t count; /* sorts seen; they are numbered in the order in which they come up */
+  struct roofline_task single; /* where sorts do not apply */
+};
+
+static const struct roofline_task *estimate_known(const struct walk *walk, const struct work_graph *graph,
+                                                  const struct work_task *task, struct known_tasks *known) {
+  if (!walk->uses_alike || graph->alike_count == 0) {
+    roofline_task_estimate(walk->rc, graph, task, &known->single);
+    return &known->single;
+  }
+  struct roofline_task *estimate = &known->sorts[task->alike];
+  if (task->alike == known->count) {
+    known->count++;
+    roofline_task_estimate(walk->rc, graph, task, estimate);
+  }
+  return estimate;
+}
+
 static enum status walk_graph(struct walk *walk, const struct work_graph *graph, unsigned depth,
                               struct work_graph_result *result, struct roofline_sums *sums) {
   if (depth > MAX_DEPTH) {
     return STATUS_LIMIT;
   }
-  result->tasks = arena_alloc(walk->arena, graph->tasks.count * sizeof *result->tasks);
-  result->subgraphs = arena_calloc(walk->arena, graph->subgraphs.count, sizeof *result->subgraphs);
-  if (result->tasks == NULL || result->subgraphs == NULL) {
+  struct known_tasks known = {.sorts = arena_alloc(walk->arena, graph->alike_count * sizeof *known.sorts)};
+  if (result != NULL) {
+    result->tasks = arena_alloc(walk->arena, graph->tasks.count * sizeof *result->tasks);
+    result->subgraphs = arena_calloc(walk->arena, graph->subgraphs.count, sizeof *result->subgraphs);
+  }
+  if (known.sorts == NULL || (result != NULL && (result->tasks == NULL || result->subgraphs == NULL))) {
     return STATUS_MEMORY;
   }
   double time_s = 0;
   for (size_t i = 0; i < graph->tasks.count; i++) {
     const struct work_task *task = &graph->tasks.data[i];
     if (task->kind == WORK_LOOP || task->kind == WORK_CONDITIONAL) {
-      STATUS_TRY(walk_control(walk, graph, task, depth, result, &result->tasks[i], sums));
-    } else {
-      struct roofline_task estimate;
-      roofline_task_estimate(walk->rc, graph, task, &estimate);
-      sum_task(graph, task, &estimate, sums);
-      result->tasks[i] = estimate.result;
+      struct work_task_result control;
+      known.count += task->alike == known.count; /* control tasks are sorts of their own */
+      STATUS_TRY(walk_control(walk, graph, task, depth, result, &control, sums));
+      time_s += control.time_s;
+      if (result != NULL) {
+        result->tasks[i] = control;
+      }
+      continue;
     }
-    time_s += result->tasks[i].time_s;
+    const struct roofline_task *estimate = estimate_known(walk, graph, task, &known);
+    time_s += estimate->result.time_s;
+    if (result != NULL) {
+      sum_task(graph, task, estimate, sums);
+      result->tasks[i] = estimate->result;
+    } else {
+      sums->refused_count[estimate->refused] += 1;
+    }
   }
-  result->time_s = time_s;
+  if (result != NULL) {
+    result->time_s = time_s;
+  }
   sums->time_s += time_s;
   return STATUS_OK;
 }
@@ -300,6 +339,12 @@ static double matrix_utilisation(const struct roofline_sums *sums, const struct 
   return peak > 0 && time_s > 0 ? total / (time_s * peak) : 0;
 }
 
+/* An unknown size (0) is no verdict. */
+static bool fits(const struct hw_chip *chip, const struct work_memory *memory) {
+  uint64_t capacity_bytes = to_count(chip->memory_size_bytes);
+  return capacity_bytes == 0 || memory->peak_bytes <= capacity_bytes;
+}
+
 static void fill_result(const struct roofline_sums *sums, const struct roofline_chip *rc, struct work_result *result) {
   const struct hw_chip *chip = rc->hw;
   memcpy(result->bound_s, sums->bound_s, sizeof result->bound_s);
@@ -316,8 +361,7 @@ static void fill_result(const struct roofline_sums *sums, const struct roofline_
   result->collective_bytes = to_count(sums->collective_bytes);
   result->opaque_tasks = to_count(sums->opaque);
   result->capacity_bytes = to_count(chip->memory_size_bytes);
-  /* an unknown size (0) is no verdict */
-  result->fits = result->capacity_bytes == 0 || result->memory.peak_bytes <= result->capacity_bytes;
+  result->fits = fits(chip, &result->memory);
   note_types(sums, chip, result);
   note_untimed(sums, rc, result);
   if (!chip->has_off_chip && !result->fits) {
@@ -331,35 +375,48 @@ static void fill_result(const struct roofline_sums *sums, const struct roofline_
   }
 }
 
+static enum status walk_program(const struct work_graph *graph, const struct roofline_chip *rc, struct arena *arena,
+                                struct work_graph_result *result, struct roofline_sums **sums) {
+  *sums = arena_calloc(arena, 1, sizeof **sums);
+  if (*sums == NULL) {
+    return STATUS_MEMORY;
+  }
+  struct walk walk = {.rc = rc, .arena = arena, .uses_alike = rc->resident_bytes < (double)WORK_ALIKE_FAR_BYTES};
+  return walk_graph(&walk, graph, 0, result, *sums);
+}
+
 static enum status estimate(const struct work_graph *graph, const struct hw_chip *chip,
                             const struct cost_options *options, struct work_result *result) {
   struct roofline_chip rc;
+  struct roofline_sums *sums;
   roofline_chip_init(&rc, chip, options);
-  struct roofline_sums *sums = arena_calloc(&result->arena, 1, sizeof *sums);
-  if (sums == NULL) {
-    return STATUS_MEMORY;
-  }
-  struct walk walk = {.rc = &rc, .arena = &result->arena};
-  STATUS_TRY(walk_graph(&walk, graph, 0, &result->root, sums));
-  STATUS_TRY(work_graph_memory(graph, &result->memory));
+  STATUS_TRY(walk_program(graph, &rc, &result->arena, &result->root, &sums));
+  result->memory = graph->memory;
   fill_result(sums, &rc, result);
   return STATUS_OK;
 }
 
-static const char *supports(const struct hw_chip *chip) {
-  return chip->missing;
+static enum status program_time(const struct work_graph *graph, const struct hw_chip *chip,
+                                const struct cost_options *options, double *time_s) {
+  struct roofline_chip rc;
+  struct roofline_sums *sums;
+  struct arena arena;
+  arena_init(&arena, 0);
+  roofline_chip_init(&rc, chip, options);
+  enum status status = walk_program(graph, &rc, &arena, NULL, &sums);
+  if (status == STATUS_OK) {
+    bool is_refused = !chip->has_off_chip && !fits(chip, &graph->memory);
+    for (unsigned d = DTYPE_NONE + 1; d < DTYPE_COUNT; d++) {
+      is_refused |= sums->refused_count[d] > 0;
+    }
+    *time_s = is_refused ? (double)NAN : sums->time_s + chip->dispatch_s;
+  }
+  arena_release(&arena);
+  return status;
 }
 
-static double task_time_s(const struct work_graph *graph, const struct work_task *task, const struct hw_chip *chip,
-                          const struct cost_options *options) {
-  struct roofline_chip rc;
-  roofline_chip_init(&rc, chip, options);
-  if (task->kind == WORK_LOOP || task->kind == WORK_CONDITIONAL) {
-    return 0;
-  }
-  struct roofline_task out;
-  roofline_task_estimate(&rc, graph, task, &out);
-  return out.refused != DTYPE_NONE ? NAN : out.result.time_s;
+static const char *supports(const struct hw_chip *chip) {
+  return chip->missing;
 }
 
 const struct cost_model cost_roofline = {
@@ -368,5 +425,5 @@ const struct cost_model cost_roofline = {
     .supports = supports,
     .estimate = estimate,
     .explain = roofline_explain,
-    .task_time_s = task_time_s,
+    .program_time = program_time,
 };

@@ -205,13 +205,19 @@ void lower_forward(struct lower *lower, struct ir_op op) {
   lower->scratch.count = base;
 }
 
+/* Where a value comes from in the text: its operation, or the one whose region has it as an argument. */
+static size_t lower_value_offset(const struct lower *lower, struct ir_value value) {
+  const struct ir_module *m = lower->module;
+  const struct ir_value_data *data = ir_value_get(m, value);
+  struct ir_op op = data->op.id ? data->op : ir_region_get(m, ir_block_get(m, data->block)->parent)->parent;
+  return ir_op_get(m, op)->offset;
+}
+
 static void lower_dynamic(struct lower *lower, struct ir_value value, uint32_t dim) {
   lower->has_errors = true;
   const struct ir_value_data *data = ir_value_get(lower->module, value);
   if (data->op.id == 0) {
-    struct ir_region region = ir_block_get(lower->module, data->block)->parent;
-    struct ir_op function = ir_region_get(lower->module, region)->parent;
-    diag_at(lower->diags, DIAG_E0401_DYNAMIC, &lower->module->source, ir_op_get(lower->module, function)->offset,
+    diag_at(lower->diags, DIAG_E0401_DYNAMIC, &lower->module->source, lower_value_offset(lower, value),
             "dimension %u of argument %u is dynamic; give it with --bind arg%u=...", dim, data->index, data->index);
     return;
   }
@@ -235,8 +241,8 @@ static uint32_t lower_new_tensor(struct lower *lower, struct ir_value value, str
   uint32_t rank = shape.rank;
   if (rank > LOWER_MAX_RANK) {
     lower->has_errors = true;
-    diag_at(lower->diags, DIAG_E0005_LIMIT, NULL, 0, "a tensor has %u dimensions; at most %d are supported", rank,
-            LOWER_MAX_RANK);
+    diag_at(lower->diags, DIAG_E0005_LIMIT, &lower->module->source, lower_value_offset(lower, value),
+            "a tensor has %u dimensions; at most %d are supported", rank, LOWER_MAX_RANK);
     rank = 0;
   }
   bool is_unranked = ir_type_get(lower->module, type)->kind == IR_TYPE_UNRANKED;
@@ -260,11 +266,9 @@ static uint32_t lower_new_tensor(struct lower *lower, struct ir_value value, str
     return LOWER_NONE;
   }
   if (lower->graph->tensors.data[tensor].size_bytes == UINT64_MAX) {
-    const struct ir_value_data *data = ir_value_get(lower->module, value);
-    const struct source *source = data->op.id != 0 ? &lower->module->source : NULL;
     lower->has_errors = true;
-    diag_at(lower->diags, DIAG_E0404_OVERFLOW, source,
-            data->op.id != 0 ? ir_op_get(lower->module, data->op)->offset : 0, "a tensor has more than 2^64 bytes");
+    diag_at(lower->diags, DIAG_E0404_OVERFLOW, &lower->module->source, lower_value_offset(lower, value),
+            "a tensor has more than 2^64 bytes");
   }
   return tensor;
 }

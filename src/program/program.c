@@ -57,7 +57,8 @@ static enum status count(struct program *program, const struct program_options *
   struct lower_options lower_options = {.entry = options->entry};
   STATUS_TRY(lower_module(program->module, &lower_options, diags, &program->unfused));
   work_graph_total(program->unfused, &program->total);
-  return work_graph_memory(program->unfused, &program->memory);
+  program->memory = program->unfused->memory;
+  return STATUS_OK;
 }
 
 static enum status finish(struct program *program, enum status status, struct program **out) {
@@ -155,16 +156,6 @@ enum status program_fuse(struct program *program, const struct hw_chip *chip, co
   return STATUS_OK;
 }
 
-static enum status unfused_time(struct program *program, const struct cost_model *model,
-                                const struct cost_options *options, struct program_estimate *estimate) {
-  struct work_result result;
-  work_result_init(&result);
-  enum status status = model->estimate(program->unfused, estimate->chip, options, &result);
-  estimate->unfused_time_s = status == STATUS_OK && !result.is_refused ? result.time_s : (double)NAN;
-  work_result_release(&result);
-  return status;
-}
-
 enum status program_estimate(struct program *program, const struct hw_chip *chip, const struct cost_model *model,
                              const struct cost_options *options, bool without_fusion,
                              struct program_estimate *estimate) {
@@ -180,7 +171,7 @@ enum status program_estimate(struct program *program, const struct hw_chip *chip
   if (!without_fusion) {
     STATUS_TRY(program_fuse(program, chip, model, options, &estimate->fused));
     estimate->graph = estimate->fused->graph;
-    STATUS_TRY(unfused_time(program, model, options, estimate));
+    STATUS_TRY(model->program_time(program->unfused, chip, options, &estimate->unfused_time_s));
   }
   STATUS_TRY(model->estimate(estimate->graph, chip, options, &estimate->result));
   if (without_fusion) {

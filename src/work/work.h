@@ -180,6 +180,7 @@ struct work_task {
   uint32_t collective; /* index + 1 into collectives[]; 0 = none */
   uint32_t demand_first, demand_count; /* entries in demands[] (sealing fills) */
   uint64_t read_bytes, write_bytes; /* sealing fills */
+  uint32_t alike; /* number of the task's sort, see WORK_ALIKE_FAR_BYTES; sealing fills */
   uint32_t label;
   uint32_t source_offset;
 };
@@ -212,6 +213,21 @@ struct work_carried {
   uint32_t in, out;
 };
 
+/* Peak of live bytes in execution order: inputs and constants all along (a donated input until its last use or shared with
+ * the output that takes its storage), each materialised intermediate from its task to its last use, outputs to the end;
+ * a loop or branch adds the peak of its own intermediates. */
+struct work_memory {
+  uint64_t peak_bytes;
+  uint64_t argument_bytes, output_bytes, constant_bytes, temporary_peak_bytes;
+  uint32_t peak_task; /* at which task of the outermost graph */
+};
+
+/* Tasks of one graph with the same `alike` look the same to a cost model: equal kind, flags, demand and border (types,
+ * sizes, bytes, reuse distances), and for those with matrix operations equal axes and operations of these stages. Layers
+ * repeat, so most tasks need not be estimated. Reuse distances from here on count as equal: a model of a chip that keeps
+ * more than this on chip has to look at every task. Sorts are numbered from 0 in the order of their first task. */
+#define WORK_ALIKE_FAR_BYTES ((uint64_t)1 << 30)
+
 struct work_graph {
   struct arena *arena; /* shared by all subgraphs; owned by the outermost graph */
   struct intern *strings; /* likewise */
@@ -233,6 +249,8 @@ struct work_graph {
   VEC(uint32_t) inputs; /* tensors, in the order of the program's arguments */
   VEC(uint32_t) outputs;
   VEC(struct work_carried) carried; /* loop bodies */
+  uint32_t alike_count; /* sorts of tasks; 0 = not sealed; sealing fills */
+  struct work_memory memory; /* outermost graph: what work_graph_memory says; sealing fills */
 };
 
 struct work_graph *work_graph_new(void); /* outermost */
@@ -251,8 +269,8 @@ uint32_t work_task_add(struct work_graph *graph, const struct work_task *task, c
 /* The graph owns the subgraph from here on (on failure it is freed). */
 uint32_t work_subgraph_attach(struct work_graph *graph, struct work_graph *subgraph);
 
-/* Derives producers, dependencies, demands, byte counts, reuse distances, materialised tensors; recursive. Call once, after
- * building. */
+/* Derives producers, dependencies, demands, byte counts, reuse distances, materialised tensors, sorts of tasks, memory;
+ * recursive. Call once, after building. */
 enum status work_graph_seal(struct work_graph *graph);
 
 /* The one place where work is derived from structure: appends the demand entries of a task, and sets its demand range and
@@ -290,14 +308,7 @@ struct work_total {
 };
 void work_graph_total(const struct work_graph *graph, struct work_total *total);
 
-/* Peak of live bytes in execution order: inputs and constants all along (a donated input until its last use or shared with
- * the output that takes its storage), each materialised intermediate from its task to its last use, outputs to the end;
- * a loop or branch adds the peak of its own intermediates. */
-struct work_memory {
-  uint64_t peak_bytes;
-  uint64_t argument_bytes, output_bytes, constant_bytes, temporary_peak_bytes;
-  uint32_t peak_task; /* at which task of the outermost graph */
-};
+/* Peak memory of a sealed graph, derived anew; graph->memory has it. */
 enum status work_graph_memory(const struct work_graph *graph, struct work_memory *memory);
 
 /* Checks every invariant stated here: index ranges, order (operands produced before use), borders equal to what stages

@@ -27,6 +27,8 @@ uint64_t work_access_bytes(const struct work_graph *graph, const struct work_acc
 uint32_t work_costliest_branch(const struct work_graph *graph, const struct work_task *task);
 /* Fills roots[tensor] = work_tensor_root for all tensors, linear. */
 void work_tensor_roots(const struct work_graph *graph, uint32_t *roots);
+/* Numbers the sorts of tasks (work_task.alike) of a graph and its subgraphs, once all else is derived. */
+enum status work_graph_sort_alike(struct work_graph *graph);
 /* Bytes that one execution of a task moves, subgraphs multiplied out. Needs a sealed graph. */
 uint64_t work_task_traffic(const struct work_graph *graph, const struct work_task *task);
 

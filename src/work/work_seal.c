@@ -196,5 +196,7 @@ static enum status seal_reuse(struct work_graph *graph, const uint64_t *input_di
 
 enum status work_graph_seal(struct work_graph *graph) {
   STATUS_TRY(seal_structure(graph, 0));
-  return seal_reuse(graph, NULL);
+  STATUS_TRY(seal_reuse(graph, NULL));
+  STATUS_TRY(work_graph_sort_alike(graph));
+  return work_graph_memory(graph, &graph->memory);
 }
