@@ -6,12 +6,14 @@
 static const char usage[] =
     "usage: ridgeline chips list [--json]\n"
     "       ridgeline chips show CHIP [--json]\n"
-    "       ridgeline chips check [CHIP|FILE.yaml]\n"
+    "       ridgeline chips check [CHIP|FILE.yaml] [--json]\n"
     "       ridgeline chips compare CHIP CHIP... [--json]\n"
     "\n"
     "  list      all chips with their main figures, and which fields the ones that cannot be predicted lack\n"
     "  show      every field of one chip with unit, source, kind, and the sources that disagree\n"
-    "  check     recomputes published peaks from counts x rate x clock and bounds every number\n"
+    "  check     recomputes published peaks from counts x rate x clock and bounds every number; of one chip it also "
+    "says\n"
+    "            what prediction needs, which keys look misspelt and which fields are defaults of its kind\n"
     "  compare   chips side by side\n"
     "\n"
     "CHIP is an id (nvidia_h100_sxm), an alias (h100) or the path of a YAML file (docs/chips.md is the format).\n"
@@ -35,8 +37,7 @@ static rdg_status show(rdg_context *ctx, const char **names, size_t count, rdg_f
 }
 
 static rdg_status check(rdg_context *ctx, const char **names, size_t count, rdg_format format, rdg_sink sink) {
-  (void)format;
-  return rdg_chip_check(ctx, count ? names[0] : NULL, sink);
+  return rdg_chip_check(ctx, count ? names[0] : NULL, format, sink);
 }
 
 static rdg_status compare(rdg_context *ctx, const char **names, size_t count, rdg_format format, rdg_sink sink) {

@@ -46,15 +46,22 @@ void cli_list_release(struct cli_list *list);
 /* "ridgeline predict: message" plus a hint to --help; returns CLI_USAGE. */
 int cli_usage_error(const struct cli_command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Output to standard output or, when `path` is set, to a file that appears only when everything was written. */
+/* Output to standard output or, when `path` is set, to a file. A regular or new file appears only when everything was
+ * written; links are followed; devices and pipes are written to as they are. */
 struct cli_output {
   FILE *stream;
-  const char *path;
-  char temporary[4096];
+  const char *path; /* as given; NULL = standard output */
+  char target[4096]; /* behind links */
+  char temporary[4096]; /* renamed to `target` at the end, when `is_replaced` */
+  bool is_replaced;
+  bool is_closed; /* the reader of a pipe is gone */
   bool failed;
 };
 int cli_output_open(struct cli_output *output, const char *path);
 rdg_sink cli_output_sink(struct cli_output *output);
+/* What `-o FILE` asks for by its ending: .json JSON, .trace.json .trace .pftrace a trace (when `with_trace`), else text;
+ * --json gives JSON in any file. */
+rdg_format cli_output_format(const char *path, bool json, bool with_trace);
 /* Closes; when `keep`, a file output takes its name, else it is removed. Returns CLI_OK or CLI_FAILED. */
 int cli_output_close(struct cli_output *output, bool keep);
 

@@ -11,7 +11,7 @@ static const char usage[] = "usage: ridgeline inspect PROGRAM [options]\n"
                             "  --bind ARG=DIMS   fill in dynamic dimensions, e.g. --bind arg0=32x?\n"
                             "  --entry NAME      function to start in (default: main)\n"
                             "  --json            JSON instead of tables (docs/json.md)\n"
-                            "  -o, --output FILE write to FILE\n"
+                            "  -o, --output FILE write to FILE; .json gives JSON\n"
                             "\n"
                             "examples:\n"
                             "  ridgeline inspect examples/llama3_8b_train_scan.mlir.zst\n"
@@ -31,7 +31,7 @@ static int inspect(const char *path, const struct cli_list *binds, const char *e
   struct cli_output output;
   int exit_status = status == RDG_OK ? cli_output_open(&output, output_path) : cli_finish(ctx, status);
   if (exit_status == CLI_OK) {
-    status = rdg_inspect(ctx, program, json ? RDG_FORMAT_JSON : RDG_FORMAT_TEXT, cli_output_sink(&output));
+    status = rdg_inspect(ctx, program, cli_output_format(output_path, json, false), cli_output_sink(&output));
     exit_status = cli_finish(ctx, status);
     int closed = cli_output_close(&output, status == RDG_OK);
     exit_status = exit_status == CLI_OK ? closed : exit_status;

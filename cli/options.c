@@ -23,7 +23,16 @@ static bool list_add(struct cli_list *list, const char *item) {
   return true;
 }
 
-/* Splits "a,b" into items; the copy belongs to the list. */
+static char *trim(char *item) {
+  item += strspn(item, " \t");
+  size_t length = strlen(item);
+  while (length && (item[length - 1] == ' ' || item[length - 1] == '\t')) {
+    item[--length] = '\0';
+  }
+  return item;
+}
+
+/* Splits "a, b" into items; the copy belongs to the list. */
 static bool list_add_split(struct cli_list *list, const char *value) {
   char *copy = list->storage_count < sizeof list->storage / sizeof list->storage[0] ? strdup(value) : NULL;
   if (!copy) {
@@ -32,7 +41,8 @@ static bool list_add_split(struct cli_list *list, const char *value) {
   list->storage[list->storage_count++] = copy;
   char *rest = NULL;
   for (char *item = strtok_r(copy, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
-    if (!list_add(list, item)) {
+    item = trim(item);
+    if (*item && !list_add(list, item)) {
       return false;
     }
   }

@@ -3,10 +3,32 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
+
+/* Where the bytes go in the end: through symbolic links to the file they lead to. Devices, pipes and other things that are
+ * not regular files are written to directly; only a regular or new file is replaced as a whole. */
+static bool resolve_target(const char *path, struct cli_output *output) {
+  struct stat info;
+  bool exists = stat(path, &info) == 0;
+  output->is_replaced = !exists || S_ISREG(info.st_mode);
+  char *resolved = exists ? realpath(path, NULL) : NULL;
+  int length = snprintf(output->target, sizeof output->target, "%s", resolved ? resolved : path);
+  free(resolved);
+  return length > 0 && (size_t)length < sizeof output->target;
+}
+
+static FILE *open_target(struct cli_output *output) {
+  if (!output->is_replaced) {
+    return fopen(output->target, "wb");
+  }
+  int length = snprintf(output->temporary, sizeof output->temporary, "%s.part%ld", output->target, (long)getpid());
+  return length > 0 && (size_t)length < sizeof output->temporary ? fopen(output->temporary, "wb") : NULL;
+}
 
 int cli_output_open(struct cli_output *output, const char *path) {
   *output = (struct cli_output){.stream = stdout, .path = path};
@@ -14,8 +36,8 @@ int cli_output_open(struct cli_output *output, const char *path) {
     output->path = NULL;
     return CLI_OK;
   }
-  int length = snprintf(output->temporary, sizeof output->temporary, "%s.part%ld", path, (long)getpid());
-  output->stream = length > 0 && (size_t)length < sizeof output->temporary ? fopen(output->temporary, "wb") : NULL;
+  errno = ENAMETOOLONG;
+  output->stream = resolve_target(path, output) ? open_target(output) : NULL;
   if (!output->stream) {
     fprintf(stderr, "ridgeline: cannot write '%s': %s\n", path, strerror(errno));
     return CLI_FAILED;
@@ -23,10 +45,25 @@ int cli_output_open(struct cli_output *output, const char *path) {
   return CLI_OK;
 }
 
+static bool ends_with(const char *text, const char *end) {
+  size_t a = strlen(text), b = strlen(end);
+  return a >= b && strcasecmp(text + a - b, end) == 0;
+}
+
+rdg_format cli_output_format(const char *path, bool json, bool with_trace) {
+  if (with_trace && path
+      && (ends_with(path, ".trace.json") || ends_with(path, ".pftrace") || ends_with(path, ".trace"))) {
+    return RDG_FORMAT_TRACE;
+  }
+  return json || (path && ends_with(path, ".json")) ? RDG_FORMAT_JSON : RDG_FORMAT_TEXT;
+}
+
 static bool write_stream(void *user, const char *text, size_t length) {
   struct cli_output *output = user;
-  output->failed |= fwrite(text, 1, length, output->stream) != length;
-  return !output->failed;
+  bool is_taken = fwrite(text, 1, length, output->stream) == length;
+  output->is_closed |= !is_taken && errno == EPIPE;
+  output->failed |= !is_taken && !output->is_closed;
+  return !output->failed; /* a reader that went away (| head) is content: the rest is dropped */
 }
 
 rdg_sink cli_output_sink(struct cli_output *output) {
@@ -35,18 +72,23 @@ rdg_sink cli_output_sink(struct cli_output *output) {
 
 int cli_output_close(struct cli_output *output, bool keep) {
   if (!output->path) {
-    output->failed |= fflush(stdout) != 0;
+    output->failed |= fflush(stdout) != 0 && errno != EPIPE;
+    if (output->failed) {
+      fprintf(stderr, "ridgeline: cannot write to standard output: %s\n", strerror(errno));
+    }
     return output->failed ? CLI_FAILED : CLI_OK;
   }
   output->failed |= fclose(output->stream) != 0;
-  if (!keep || output->failed) {
+  int reason = errno;
+  if (output->is_replaced && (!keep || output->failed)) {
     remove(output->temporary);
-  } else if (rename(output->temporary, output->path) != 0) {
+  } else if (output->is_replaced && rename(output->temporary, output->target) != 0) {
+    reason = errno;
     output->failed = true;
     remove(output->temporary);
   }
   if (output->failed) {
-    fprintf(stderr, "ridgeline: cannot write '%s': %s\n", output->path, strerror(errno));
+    fprintf(stderr, "ridgeline: cannot write '%s': %s\n", output->path, strerror(reason));
     return CLI_FAILED;
   }
   return CLI_OK;
@@ -57,7 +99,17 @@ int cli_finish(rdg_context *ctx, rdg_status status) {
   if (status == RDG_ERROR_MEMORY && rdg_diagnostic_count(ctx) == 0) {
     fputs("ridgeline: out of memory\n", stderr);
   }
-  return status == RDG_OK ? CLI_OK : CLI_FAILED;
+  if (status == RDG_OK) {
+    return CLI_OK;
+  }
+  /* what the command line named wrongly is a usage error, wherever it was noticed */
+  for (size_t i = 0; i < rdg_diagnostic_count(ctx); i++) {
+    rdg_diagnostic d;
+    if (rdg_diagnostic_get(ctx, i, &d) && strcmp(d.code, "E0601") == 0) {
+      return CLI_USAGE;
+    }
+  }
+  return CLI_FAILED;
 }
 
 struct cli_progress {

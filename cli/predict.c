@@ -32,18 +32,6 @@ static const char usage[] =
 static int run(int argc, char **argv);
 const struct cli_command cli_predict = {"predict", "time on each chip, what bounds it, and why", usage, run};
 
-static bool ends_with(const char *text, const char *end) {
-  size_t a = strlen(text), b = strlen(end);
-  return a >= b && strcmp(text + a - b, end) == 0;
-}
-
-static rdg_format output_format(const char *path, bool json) {
-  if (path && (ends_with(path, ".trace.json") || ends_with(path, ".pftrace") || ends_with(path, ".trace"))) {
-    return RDG_FORMAT_TRACE;
-  }
-  return json || (path && ends_with(path, ".json")) ? RDG_FORMAT_JSON : RDG_FORMAT_TEXT;
-}
-
 /* A prediction of nothing but refusals is a failure of the run. */
 static bool any_predicted(const rdg_prediction *prediction) {
   rdg_estimate estimate;
@@ -61,7 +49,8 @@ static int write_prediction(rdg_context *ctx, const rdg_prediction *prediction, 
   if (status != CLI_OK) {
     return status;
   }
-  rdg_status written = rdg_prediction_write(ctx, prediction, output_format(path, json), cli_output_sink(&output));
+  rdg_status written =
+      rdg_prediction_write(ctx, prediction, cli_output_format(path, json, true), cli_output_sink(&output));
   status = cli_finish(ctx, written);
   int closed = cli_output_close(&output, written == RDG_OK);
   status = status == CLI_OK ? closed : status;

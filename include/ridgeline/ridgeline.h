@@ -133,17 +133,21 @@ rdg_status rdg_program_totals(rdg_context *ctx, const rdg_program *program, rdg_
 
 /* ops, FLOPs, bytes, intensity, peak memory, collectives; per function and per operation kind. */
 rdg_status rdg_inspect(rdg_context *ctx, const rdg_program *program, rdg_format format, rdg_sink sink);
-/* The work graph: unfused when `chip` is NULL, else as that chip's compiler would fuse it. With `task` >= 0, one task with
- * every factor of its predicted time. */
-rdg_status rdg_explain(rdg_context *ctx, rdg_program *program, const char *chip, int64_t task, rdg_sink sink);
+/* The work graph: unfused when `chip` is NULL, else as that chip's compiler would fuse it. With `task` not NULL, one task
+ * with every factor of its predicted time; needs a chip in text form. `task` is an address, the way from the outermost
+ * graph: "3", or "1.0.3" for task 3 in subgraph 0 of task 1, a loop or conditional, whose explanation lists the tasks in
+ * it. `format` is text or JSON. */
+rdg_status rdg_explain(rdg_context *ctx, rdg_program *program, const char *chip, const char *task, rdg_format format,
+                       rdg_sink sink);
 
 /* ---- chips ------------------------------------------------------------------------------------------------------ */
 
 rdg_status rdg_chips_list(rdg_context *ctx, rdg_format format, rdg_sink sink);
 /* Every field with unit, source and kind. `chip`: id, alias or the path of a YAML file, here and below. */
 rdg_status rdg_chip_show(rdg_context *ctx, const char *chip, rdg_format format, rdg_sink sink);
-/* Recomputes peaks from counts x rate x clock and bounds all numbers; NULL = all chips. Findings are diagnostics. */
-rdg_status rdg_chip_check(rdg_context *ctx, const char *chip, rdg_sink sink);
+/* Recomputes peaks from counts x rate x clock and bounds all numbers; NULL = all chips. One chip is also checked for what
+ * prediction needs and for keys that look misspelt. Findings are diagnostics, and in JSON part of the document. */
+rdg_status rdg_chip_check(rdg_context *ctx, const char *chip, rdg_format format, rdg_sink sink);
 rdg_status rdg_chips_compare(rdg_context *ctx, const char *const *chips, size_t count, rdg_format format,
                              rdg_sink sink);
 
@@ -167,10 +171,12 @@ typedef struct rdg_estimate {
   const char *chip_id, *chip_name, *vendor;
   double time_s; /* NaN when refused */
   double unfused_time_s; /* without the target's fusion */
-  const char *bound_by; /* what most of the time is bound by */
+  const char *bound_by; /* what most of the time is bound by; "none" when nothing in the program is timed */
   double bound_share; /* of the time */
   double matrix_utilisation;
   uint64_t peak_memory_bytes, capacity_bytes;
+  bool
+      capacity_known; /* false: no memory size is published; capacity_bytes is 0 and `fits` false without being a verdict */
   bool fits, refused;
   uint64_t kernels; /* launches, loops multiplied out */
   uint64_t collectives, collective_bytes; /* not in the time */

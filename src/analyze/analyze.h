@@ -11,6 +11,7 @@
 #include "base/dtype.h"
 #include "base/map.h"
 #include "base/status.h"
+#include "base/vec.h"
 #include "ir/ir.h"
 
 /* Checks operand, result and region counts of every op (E0201 … E0203), the types that inference needs, symbol uses of
@@ -49,6 +50,31 @@ struct analyze_trip_count {
  * same constant. Conditions may be joined (and; not of or), negated, compared with a constant predicate, and bodies
  * may be outlined into functions. */
 struct analyze_trip_count analyze_while_trip_count(const struct ir_module *module, struct ir_op op);
+
+struct analyze_call_site {
+  uint32_t function, call; /* ops */
+};
+struct fold_const; /* analyze_int.h */
+
+/* Trip counts of many loops of a module that does not change meanwhile: call sites are listed once and every answer is
+ * kept, so that all loops together cost about as much as the program is long. */
+struct analyze_trips {
+  const struct ir_module *module;
+  const struct analyze_symbols *symbols;
+  VEC(struct analyze_call_site) sites; /* func.call ops, sorted by the function they call */
+  struct map first_site; /* function op → index of its first site */
+  struct map loop_index; /* while op → index into counts */
+  VEC(struct analyze_trip_count) counts;
+  struct map argument_index; /* function argument (value) → index into constants; UINT32_MAX: not constant */
+  VEC(struct fold_const) constants;
+};
+/* `symbols` are those of the module; both are borrowed. False when memory is exhausted (nothing is to be released). */
+bool analyze_trips_init(struct analyze_trips *trips, const struct ir_module *module,
+                        const struct analyze_symbols *symbols);
+void analyze_trips_release(struct analyze_trips *trips);
+/* The same count as analyze_while_trip_count. */
+struct analyze_trip_count analyze_trips_count(struct analyze_trips *trips, struct ir_op op);
+
 /* Integer value of a scalar (or splat) constant reaching `value`; false when it is not constant. */
 bool analyze_constant_int(const struct ir_module *module, struct ir_value value, int64_t *out);
 

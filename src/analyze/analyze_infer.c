@@ -152,6 +152,9 @@ static void visit_op(struct infer *infer, struct ir_op op) {
 }
 
 void infer_region(struct infer *infer, struct ir_op op, uint32_t index) {
+  if (index >= ir_op_get(infer->module, op)->region_count) {
+    return; /* reported by visit_op, or the root itself */
+  }
   if (infer->depth >= ANALYZE_MAX_DEPTH) {
     if (infer->status == STATUS_OK) {
       infer_error(infer, op, DIAG_E0005_LIMIT, "regions nest deeper than %d", ANALYZE_MAX_DEPTH);

@@ -108,6 +108,7 @@ struct fold {
   const struct map *argument_constants; /* block argument → index into constants; may be NULL */
   const struct fold_const *constants;
   uint32_t budget; /* operations that may still be visited */
+  uint32_t overflow; /* an operation that was not folded because its result does not fit its type; 0 = none */
 };
 
 /* Value of a small integer tensor; false when it is not constant, too large, or the budget is used up. */
@@ -133,6 +134,7 @@ struct infer {
   VEC(struct fold_const) constants;
   struct map fixed_loops; /* while ops whose carried types must not be refined */
   unsigned depth; /* of regions */
+  uint32_t fold_overflow; /* after infer_constant said no: an operation whose result does not fit its type; 0 = none */
   unsigned quiet; /* > 0: messages are dropped */
   bool has_dynamic; /* the module has a dynamic dimension: refine and fold */
   bool has_changed; /* a type was refined */
@@ -193,8 +195,9 @@ extern const struct window_names window_names_reduce, window_names_conv;
 
 #define INFER_FUNCTIONS(X)                                                                                             \
   X(same)                                                                                                              \
-  X(result_bool) X(compare) X(complex) X(real_part) X(shape_only) X(select) X(clamp) X(broadcasting) X(reshape)        \
-      X(broadcast) X(broadcast_in_dim) X(transpose) X(slice) X(concatenate) X(pad) X(reverse) X(iota) X(dynamic_slice) \
+  X(result_bool)                                                                                                       \
+  X(compare) X(complex) X(real_part) X(shape_only) X(select) X(clamp) X(broadcasting) X(reshape) X(broadcast)          \
+      X(broadcast_in_dim) X(transpose) X(slice) X(concatenate) X(pad) X(reverse) X(iota) X(dynamic_slice)              \
           X(dynamic_update_slice) X(bitcast_convert) X(constant) X(tuple) X(get_tuple_element) X(forward)              \
               X(get_dimension_size) X(set_dimension_size) X(top_k) X(fft) X(cholesky) X(triangular_solve)              \
                   X(batch_norm) X(rng) X(rng_bit_generator) X(device_id) X(torch_index_select) X(dynamic_reshape)      \

@@ -1,6 +1,7 @@
 /* Trip counts from induction patterns: the condition compares a carried value that moves by a constant step with a
  * constant. The carried value and its step are followed through conversions, tuples and calls (JAX outlines loop bodies
  * into functions). Exact: the last value of the induction variable must fit its type, else the count is unknown. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/analyze_int.h"
@@ -386,51 +387,101 @@ static struct analyze_trip_count condition_count(struct loop_scan *scan, struct 
   }
 }
 
-static struct analyze_trip_count trip_count(const struct ir_module *module, const struct map *constants_by_argument,
-                                            const struct fold_const *constants, struct ir_op op) {
-  struct ir_op last = region_terminator(module, op, 0);
-  if (last.id == 0 || ir_op_get(module, last)->operand_count != 1) {
+static struct analyze_trip_count trip_count(const struct analyze_trips *trips, const struct map *constants_by_argument,
+                                            struct ir_op op) {
+  struct ir_op last = region_terminator(trips->module, op, 0);
+  if (last.id == 0 || ir_op_get(trips->module, last)->operand_count != 1) {
     return (struct analyze_trip_count){0};
   }
-  struct loop_scan scan = {.module = module,
+  struct loop_scan scan = {.module = trips->module,
                            .loop = op,
-                           .fold = {.module = module,
+                           .fold = {.module = trips->module,
+                                    .symbols = trips->symbols,
                                     .argument_constants = constants_by_argument,
-                                    .constants = constants,
+                                    .constants = trips->constants.data,
                                     .budget = LOOP_BUDGET}};
-  return condition_count(&scan, ir_op_operand(module, last, 0), NULL, false, 0);
+  return condition_count(&scan, ir_op_operand(trips->module, last, 0), NULL, false, 0);
 }
 
 /* ---- constants of function arguments ---- */
 
-/* The constant that every call passes for a function argument; one level of callers. */
-static bool argument_constant(const struct ir_module *module, struct ir_value value, struct fold_const *out) {
-  struct ir_op function = argument_owner(module, value);
-  uint32_t index = ir_value_get(module, value)->index;
-  bool has_site = false;
-  if (function.id == 0 || ir_op_code(module, function) != IR_OP_FUNC_FUNC) {
+static int by_function(const void *a, const void *b) {
+  const struct analyze_call_site *x = a, *y = b;
+  if (x->function != y->function) {
+    return x->function < y->function ? -1 : 1;
+  }
+  return x->call < y->call ? -1 : x->call > y->call;
+}
+
+bool analyze_trips_init(struct analyze_trips *trips, const struct ir_module *module,
+                        const struct analyze_symbols *symbols) {
+  *trips = (struct analyze_trips){.module = module, .symbols = symbols};
+  bool ok = true;
+  for (uint32_t id = 1; ok && id < module->ops.count; id++) {
+    const struct ir_op_data *data = &module->ops.data[id];
+    if (data->opcode == IR_OP_FUNC_CALL && (data->flags & IR_OP_ERASED) == 0) {
+      struct ir_op callee = callee_of(module, symbols, (struct ir_op){id});
+      ok = callee.id == 0 || vec_push(&trips->sites, ((struct analyze_call_site){callee.id, id}));
+    }
+  }
+  if (trips->sites.count > 0) {
+    qsort(trips->sites.data, trips->sites.count, sizeof trips->sites.data[0], by_function);
+  }
+  for (size_t i = 0; ok && i < trips->sites.count; i++) {
+    bool is_first = i == 0 || trips->sites.data[i].function != trips->sites.data[i - 1].function;
+    ok = !is_first || map_set(&trips->first_site, trips->sites.data[i].function, (uint32_t)i);
+  }
+  if (!ok) {
+    analyze_trips_release(trips);
+  }
+  return ok;
+}
+
+void analyze_trips_release(struct analyze_trips *trips) {
+  vec_release(&trips->sites);
+  vec_release(&trips->counts);
+  vec_release(&trips->constants);
+  map_release(&trips->first_site);
+  map_release(&trips->loop_index);
+  map_release(&trips->argument_index);
+}
+
+/* The constant that every call passes for argument `index` of a function; one level of callers. */
+static bool site_constant(const struct analyze_trips *trips, struct ir_op function, uint32_t index,
+                          struct fold_const *out) {
+  uint32_t first;
+  if (!map_get(&trips->first_site, function.id, &first)) {
     return false;
   }
-  for (uint32_t id = 1; id < module->ops.count; id++) {
-    struct ir_op op = {id};
-    const struct ir_op_data *data = ir_op_get(module, op);
-    bool is_site = data->opcode == IR_OP_FUNC_CALL && (data->flags & IR_OP_ERASED) == 0
-                   && callee_of(module, NULL, op).id == function.id;
-    if (!is_site) {
-      continue;
-    }
-    struct fold fold = {.module = module, .budget = LOOP_BUDGET};
+  for (size_t i = first; i < trips->sites.count && trips->sites.data[i].function == function.id; i++) {
+    struct ir_op call = {trips->sites.data[i].call};
+    struct fold fold = {.module = trips->module, .symbols = trips->symbols, .budget = LOOP_BUDGET};
     struct fold_const here;
-    if (index >= data->operand_count || !fold_value(&fold, ir_op_operand(module, op, index), NULL, &here)) {
+    if (index >= ir_op_get(trips->module, call)->operand_count
+        || !fold_value(&fold, ir_op_operand(trips->module, call, index), NULL, &here)) {
       return false;
     }
-    if (has_site && (here.count != out->count || memcmp(here.v, out->v, here.count * sizeof here.v[0]) != 0)) {
+    if (i > first && (here.count != out->count || memcmp(here.v, out->v, here.count * sizeof here.v[0]) != 0)) {
       return false;
     }
     *out = here;
-    has_site = true;
   }
-  return has_site;
+  return true;
+}
+
+/* Index into constants of what every call passes for a function argument; false when there is no such constant. */
+static bool argument_constant(struct analyze_trips *trips, struct ir_value value, uint32_t *out) {
+  struct fold_const constant;
+  struct ir_op function = argument_owner(trips->module, value);
+  if (function.id == 0 || ir_op_code(trips->module, function) != IR_OP_FUNC_FUNC) {
+    return false;
+  }
+  if (!map_get(&trips->argument_index, value.id, out)) {
+    bool is_constant = site_constant(trips, function, ir_value_get(trips->module, value)->index, &constant);
+    *out = is_constant && vec_push(&trips->constants, constant) ? (uint32_t)trips->constants.count - 1 : UINT32_MAX;
+    (void)map_set(&trips->argument_index, value.id, *out); /* else it is found out again */
+  }
+  return *out != UINT32_MAX;
 }
 
 bool analyze_constant_int(const struct ir_module *module, struct ir_value value, int64_t *out) {
@@ -438,43 +489,73 @@ bool analyze_constant_int(const struct ir_module *module, struct ir_value value,
   if (constant_at(&scan, value, NULL, out)) {
     return true;
   }
-  struct fold_const constant;
-  bool is_argument = ir_value_get(module, value)->op.id == 0;
-  if (!is_argument || !argument_constant(module, value, &constant) || constant.count != 1) {
+  struct analyze_symbols symbols;
+  struct analyze_trips trips;
+  uint32_t index;
+  if (ir_value_get(module, value)->op.id != 0 || !analyze_symbols_init(&symbols, module)) {
     return false;
   }
-  *out = constant.v[0];
-  return true;
+  bool is_known = analyze_trips_init(&trips, module, &symbols);
+  if (is_known) {
+    is_known = argument_constant(&trips, value, &index) && trips.constants.data[index].count == 1;
+    *out = is_known ? trips.constants.data[index].v[0] : *out;
+    analyze_trips_release(&trips);
+  }
+  analyze_symbols_release(&symbols);
+  return is_known;
 }
 
-/* Function arguments that enter the loop and are constant at every call. */
-struct analyze_trip_count analyze_while_trip_count(const struct ir_module *module, struct ir_op op) {
-  if (ir_op_code(module, op) != IR_OP_WHILE || ir_op_get(module, op)->region_count != 2) {
-    return (struct analyze_trip_count){0};
-  }
-  struct analyze_trip_count result = trip_count(module, NULL, NULL, op);
+/* Function arguments that enter the loop may be constant at every call. */
+static struct analyze_trip_count count_loop(struct analyze_trips *trips, struct ir_op op) {
+  const struct ir_module *module = trips->module;
+  struct analyze_trip_count result = trip_count(trips, NULL, op);
   if (result.is_known) {
     return result;
   }
   struct map by_argument = {0};
-  VEC(struct fold_const) constants = {0};
   uint32_t operands = ir_op_get(module, op)->operand_count;
   for (uint32_t i = 0; i < operands; i++) {
-    struct fold_const constant;
+    uint32_t index;
     struct ir_value value = ir_op_operand(module, op, i);
     bool is_scalar = element_dtype(module, value) != DTYPE_NONE && ir_value_get(module, value)->op.id == 0
                      && ir_type_get(module, ir_value_type(module, value))->rank == 0;
-    if (is_scalar && argument_constant(module, value, &constant)) {
-      bool ok = vec_push(&constants, constant) && map_set(&by_argument, value.id, (uint32_t)constants.count - 1);
-      if (!ok) {
-        break;
-      }
+    if (is_scalar && argument_constant(trips, value, &index) && !map_set(&by_argument, value.id, index)) {
+      break;
     }
   }
   if (by_argument.count > 0) {
-    result = trip_count(module, &by_argument, constants.data, op);
+    result = trip_count(trips, &by_argument, op);
   }
   map_release(&by_argument);
-  vec_release(&constants);
+  return result;
+}
+
+struct analyze_trip_count analyze_trips_count(struct analyze_trips *trips, struct ir_op op) {
+  uint32_t index;
+  if (ir_op_code(trips->module, op) != IR_OP_WHILE || ir_op_get(trips->module, op)->region_count != 2) {
+    return (struct analyze_trip_count){0};
+  }
+  if (map_get(&trips->loop_index, op.id, &index)) {
+    return trips->counts.data[index];
+  }
+  struct analyze_trip_count result = count_loop(trips, op);
+  if (vec_push(&trips->counts, result)) {
+    (void)map_set(&trips->loop_index, op.id, (uint32_t)trips->counts.count - 1); /* else it is counted again */
+  }
+  return result;
+}
+
+struct analyze_trip_count analyze_while_trip_count(const struct ir_module *module, struct ir_op op) {
+  struct analyze_symbols symbols;
+  struct analyze_trips trips;
+  struct analyze_trip_count result = {0};
+  if (!analyze_symbols_init(&symbols, module)) {
+    return result;
+  }
+  if (analyze_trips_init(&trips, module, &symbols)) {
+    result = analyze_trips_count(&trips, op);
+    analyze_trips_release(&trips);
+  }
+  analyze_symbols_release(&symbols);
   return result;
 }

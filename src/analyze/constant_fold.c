@@ -46,17 +46,33 @@ static bool divide_ints(enum dtype dtype, bool wants_remainder, int64_t a, int64
   return true;
 }
 
+/* Sum, difference or product; false when it does not fit the type: a size that wraps around is none. */
+static bool exact_int(enum ir_opcode opcode, enum dtype dtype, int64_t a, int64_t b, int64_t *out) {
+  bool wraps;
+  if (is_unsigned(dtype)) {
+    uint64_t x = (uint64_t)a, y = (uint64_t)b, r;
+    wraps = opcode == IR_OP_ADD        ? __builtin_add_overflow(x, y, &r)
+            : opcode == IR_OP_SUBTRACT ? __builtin_sub_overflow(x, y, &r)
+                                       : __builtin_mul_overflow(x, y, &r);
+    *out = (int64_t)r;
+  } else {
+    wraps = opcode == IR_OP_ADD        ? __builtin_add_overflow(a, b, out)
+            : opcode == IR_OP_SUBTRACT ? __builtin_sub_overflow(a, b, out)
+                                       : __builtin_mul_overflow(a, b, out);
+  }
+  return !wraps && fold_wrap(dtype, *out) == *out;
+}
+
 static bool binary_int(enum ir_opcode opcode, enum dtype dtype, int64_t a, int64_t b, int64_t *out) {
   switch ((int)opcode) {
   case IR_OP_ADD:
-    *out = dtype == DTYPE_I1 ? (a | b) : (int64_t)((uint64_t)a + (uint64_t)b);
-    return true;
   case IR_OP_SUBTRACT:
-    *out = (int64_t)((uint64_t)a - (uint64_t)b);
-    return true;
   case IR_OP_MULTIPLY:
-    *out = (int64_t)((uint64_t)a * (uint64_t)b);
-    return true;
+    if (dtype == DTYPE_I1) { /* a predicate: or, exclusive or, and */
+      *out = opcode == IR_OP_ADD ? (a | b) : opcode == IR_OP_SUBTRACT ? (a ^ b) : (a & b);
+      return true;
+    }
+    return exact_int(opcode, dtype, a, b, out);
   case IR_OP_DIVIDE:
   case IR_OP_REMAINDER:
     return divide_ints(dtype, opcode == IR_OP_REMAINDER, a, b, out);
@@ -158,6 +174,8 @@ static bool fold_binary(struct fold *fold, struct ir_op op, const struct fold_fr
   }
   for (uint32_t i = 0; i < out->count; i++) {
     if (!binary_int(opcode, dtype, out->v[i], b.v[i], &out->v[i])) {
+      bool may_wrap = opcode == IR_OP_ADD || opcode == IR_OP_SUBTRACT || opcode == IR_OP_MULTIPLY;
+      fold->overflow = may_wrap ? op.id : fold->overflow;
       return false;
     }
     out->v[i] = fold_wrap(dtype, out->v[i]);
@@ -267,8 +285,9 @@ static bool fold_slice(struct fold *fold, struct ir_op op, const struct fold_fra
       || bounds[1] > all.count) {
     return false;
   }
+  int64_t stride = bounds[2] <= FOLD_MAX_COUNT ? bounds[2] : FOLD_MAX_COUNT; /* over all elements either way */
   out->count = 0;
-  for (int64_t i = bounds[0]; i < bounds[1]; i += bounds[2]) {
+  for (int64_t i = bounds[0]; i < bounds[1]; i += stride) {
     out->v[out->count++] = all.v[i];
   }
   return true;
@@ -288,11 +307,13 @@ static bool fold_splat(struct fold *fold, struct ir_op op, const struct fold_fra
   return true;
 }
 
+/* The result is an i32; infer_op_get_dimension_size has said so where the dimension is longer. */
 static bool fold_dimension_size(struct fold *fold, struct ir_op op, struct fold_const *out) {
   struct shape shape;
   int64_t dimension = int_of(fold->module, op, "dimension", -1);
   if (!shape_of(fold->module, ir_op_operand(fold->module, op, 0), &shape) || dimension < 0
-      || dimension >= (int64_t)shape.rank || !dim_is_static(shape.dims[dimension])) {
+      || dimension >= (int64_t)shape.rank || !dim_is_static(shape.dims[dimension])
+      || shape.dims[dimension] > INT32_MAX) {
     return false;
   }
   out->count = 1;
@@ -384,7 +405,12 @@ static bool fold_op(struct fold *fold, struct ir_op op, uint32_t index, const st
   case IR_OP_OPTIMIZATION_BARRIER:
     ok = fold_at(fold, ir_op_operand(fold->module, op, index), frame, depth, out);
     for (uint32_t i = 0; ok && i < out->count; i++) {
-      out->v[i] = dtype == DTYPE_I1 ? out->v[i] != 0 : fold_wrap(dtype, out->v[i]);
+      int64_t value = out->v[i];
+      out->v[i] = dtype == DTYPE_I1 ? value != 0 : fold_wrap(dtype, value);
+      if (dtype != DTYPE_I1 && out->v[i] != value && ir_op_code(fold->module, op) == IR_OP_CONVERT) {
+        fold->overflow = op.id;
+        ok = false;
+      }
     }
     return ok && (!is_sized || out->count == count);
   case IR_OP_ADD:

@@ -19,13 +19,16 @@ static bool check_body(struct infer *infer, struct ir_op op, uint32_t region, ui
     infer_error(infer, op, DIAG_E0211_REGION, "region %u has %u arguments, expected %u", region, have, arguments);
     return false;
   }
-  bool is_return = ir_opcode_has(ir_op_code(module, last), IR_TRAIT_TERMINATOR);
-  if (is_return && ir_op_get(module, last)->operand_count != results) {
+  if (!ir_opcode_has(ir_op_code(module, last), IR_TRAIT_TERMINATOR)) {
+    infer_error(infer, op, DIAG_E0211_REGION, "region %u does not end with a return", region);
+    return false;
+  }
+  if (ir_op_get(module, last)->operand_count != results) {
     infer_error(infer, op, DIAG_E0211_REGION, "region %u returns %u values, expected %u", region,
                 ir_op_get(module, last)->operand_count, results);
     return false;
   }
-  return is_return;
+  return true;
 }
 
 /* The one value that region `region` returns is a predicate. */
@@ -125,41 +128,82 @@ static bool refine_arguments(struct infer *infer, struct ir_op op) {
   return has_changed;
 }
 
+struct saved_type {
+  struct ir_value value;
+  struct ir_type type;
+};
+
+struct saved_types {
+  VEC(struct saved_type) entries; /* a value may be there twice; its first entry is the oldest */
+  bool out_of_memory;
+};
+
+static void save_type(const struct ir_module *module, struct saved_types *saved, struct ir_value value) {
+  struct saved_type entry = {value, ir_value_type(module, value)};
+  saved->out_of_memory |= !vec_push(&saved->entries, entry);
+}
+
+/* Values of the regions of an op: all that visiting them can change. Regions below the limit of depth are not visited. */
+static void save_regions(const struct ir_module *module, struct saved_types *saved, struct ir_op op, unsigned depth) {
+  for (uint32_t r = 0; r < ir_op_get(module, op)->region_count && depth <= ANALYZE_MAX_DEPTH; r++) {
+    struct ir_block block = ir_region_entry(module, ir_op_region(module, op, r));
+    for (; block.id != 0; block = ir_block_get(module, block)->next) {
+      for (uint32_t i = 0; i < ir_block_get(module, block)->argument_count; i++) {
+        save_type(module, saved, ir_block_argument(module, block, i));
+      }
+      for (struct ir_op inner = ir_block_first(module, block); inner.id != 0; inner = ir_op_next(module, inner)) {
+        for (uint32_t i = 0; i < ir_op_get(module, inner)->result_count; i++) {
+          save_type(module, saved, ir_op_result(module, inner, i));
+        }
+        save_regions(module, saved, inner, depth + 1);
+      }
+    }
+  }
+}
+
+static void restore_types(struct ir_module *module, const struct saved_types *saved) {
+  for (size_t i = saved->entries.count; i > 0; i--) {
+    ir_value_get(module, saved->entries.data[i - 1].value)->type = saved->entries.data[i - 1].type;
+  }
+}
+
+static bool visit_quietly(struct infer *infer, struct ir_op op) {
+  bool had_failed = infer->has_failed;
+  infer->quiet++;
+  infer_region(infer, op, 0);
+  infer_region(infer, op, 1);
+  bool is_sound = check_while(infer, op) && check_carried(infer, op);
+  infer->quiet--;
+  infer->has_failed = had_failed;
+  return is_sound;
+}
+
 /* Tries the loop with the types of its initial values; takes everything back when the body returns other ones (a value
  * that grows in the loop stays dynamic). */
 static void try_refining(struct infer *infer, struct ir_op op) {
   struct ir_module *module = infer->module;
+  struct saved_types saved = {0};
   uint32_t unused;
   if (map_get(&infer->fixed_loops, op.id, &unused)) {
     return;
   }
-  size_t count = module->values.count;
-  struct ir_type *saved = malloc((count + 1) * sizeof *saved);
-  if (saved == NULL) {
-    infer->status = STATUS_MEMORY;
-    return;
-  }
-  for (size_t i = 0; i < count; i++) {
-    saved[i] = module->values.data[i].type;
-  }
-  if (refine_arguments(infer, op)) {
-    bool had_failed = infer->has_failed;
-    infer->quiet++;
-    infer_region(infer, op, 0);
-    infer_region(infer, op, 1);
-    bool is_sound = check_while(infer, op) && check_carried(infer, op);
-    infer->quiet--;
-    infer->has_failed = had_failed;
-    if (!is_sound) {
-      for (size_t i = 0; i < count; i++) {
-        module->values.data[i].type = saved[i];
-      }
-      if (!map_set(&infer->fixed_loops, op.id, 1)) {
-        infer->status = STATUS_MEMORY;
-      }
+  for (uint32_t r = 0; r < 2; r++) {
+    struct ir_block block = ir_region_entry(module, ir_op_region(module, op, r));
+    for (uint32_t i = 0; i < ir_block_get(module, block)->argument_count; i++) {
+      save_type(module, &saved, ir_block_argument(module, block, i));
     }
   }
-  free(saved);
+  if (!saved.out_of_memory && refine_arguments(infer, op)) {
+    save_regions(module, &saved, op, infer->depth);
+    if (saved.out_of_memory || !visit_quietly(infer, op)) {
+      restore_types(module, &saved);
+      saved.out_of_memory |= !map_set(&infer->fixed_loops, op.id, 1);
+    }
+  }
+  if (saved.out_of_memory) {
+    infer->status = STATUS_MEMORY;
+  }
+  vec_release(&saved.entries);
 }
 
 void infer_op_while(struct infer *infer, struct ir_op op) {

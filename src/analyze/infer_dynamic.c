@@ -8,8 +8,18 @@
 static bool shape_operand(struct infer *infer, struct ir_op op, uint32_t index, uint32_t result, struct shape *out) {
   struct fold_const sizes;
   struct shape stated;
-  if (index >= ir_op_get(infer->module, op)->operand_count || result >= ir_op_get(infer->module, op)->result_count
-      || !infer_constant(infer, ir_op_operand(infer->module, op, index), &sizes) || sizes.count > SHAPE_MAX_RANK) {
+  if (index >= ir_op_get(infer->module, op)->operand_count || result >= ir_op_get(infer->module, op)->result_count) {
+    return false;
+  }
+  if (!infer_constant(infer, ir_op_operand(infer->module, op, index), &sizes)) {
+    if (infer->fold_overflow != 0
+        && !ir_type_is_static(infer->module, ir_value_type(infer->module, ir_op_result(infer->module, op, result)))) {
+      infer_error(infer, (struct ir_op){infer->fold_overflow}, DIAG_E0404_OVERFLOW,
+                  "the size that the program computes here does not fit the type of its shape arithmetic");
+    }
+    return false;
+  }
+  if (sizes.count > SHAPE_MAX_RANK) {
     return false;
   }
   shape_of(infer->module, ir_op_result(infer->module, op, result), &stated);
@@ -38,10 +48,11 @@ static void solve_element(struct infer *infer, struct ir_value value, uint32_t i
   }
   if (op.id == 0) {
     struct ir_op owner = argument_owner(module, value);
-    bool is_variable = owner.id != 0 && ir_op_code(module, owner) == IR_OP_FUNC_FUNC && shape_elements(&shape) == 1;
+    const enum dtype dtype = (enum dtype)ir_type_get(module, shape.element)->dtype;
+    bool is_variable = owner.id != 0 && ir_op_code(module, owner) == IR_OP_FUNC_FUNC && shape_elements(&shape) == 1
+                       && fold_wrap(dtype, number) == number;
     if (is_variable && !map_get(&infer->argument_constants, value.id, &known)) {
-      struct fold_const constant = {
-          .dtype = (enum dtype)ir_type_get(module, shape.element)->dtype, .count = 1, .v = {number}};
+      struct fold_const constant = {.dtype = dtype, .count = 1, .v = {number}};
       if (!vec_push(&infer->constants, constant)
           || !map_set(&infer->argument_constants, value.id, (uint32_t)infer->constants.count - 1)) {
         infer->status = STATUS_MEMORY;

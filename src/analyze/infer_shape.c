@@ -383,8 +383,16 @@ void infer_op_forward(struct infer *infer, struct ir_op op) {
 void infer_op_get_dimension_size(struct infer *infer, struct ir_op op) {
   struct shape from, to;
   int64_t dimension;
-  if (operand_shape(infer, op, 0, &from) && !dimension_of(infer, op, "dimension", from.rank, &dimension)) {
-    return;
+  if (operand_shape(infer, op, 0, &from)) {
+    if (!dimension_of(infer, op, "dimension", from.rank, &dimension)) {
+      return;
+    }
+    if (dim_is_static(from.dims[dimension]) && from.dims[dimension] > INT32_MAX) {
+      infer_error(infer, op, DIAG_E0404_OVERFLOW,
+                  "dimension %lld has %lld elements, which does not fit the 32-bit size that the program computes with",
+                  (long long)dimension, (long long)from.dims[dimension]);
+      return;
+    }
   }
   shape_init(&to, 0, ir_type_scalar(infer->module, DTYPE_I32));
   infer_result(infer, op, 0, &to);

@@ -549,7 +549,9 @@ bool infer_constant(struct infer *infer, struct ir_value value, struct fold_cons
                       .argument_constants = &infer->argument_constants,
                       .constants = infer->constants.data,
                       .budget = 4096};
-  return fold_value(&fold, value, NULL, out);
+  bool is_known = fold_value(&fold, value, NULL, out);
+  infer->fold_overflow = is_known ? 0 : fold.overflow;
+  return is_known;
 }
 
 bool infer_constant_dims(struct infer *infer, struct ir_value value, uint32_t count, int64_t *out) {

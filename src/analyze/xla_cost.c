@@ -169,7 +169,11 @@ void xla_op(struct xla *xla, struct ir_op op, struct analyze_xla_cost *cost) {
     return;
   }
   xla->depth++;
-  if (rule != NULL) {
+  if (rule != xla_nothing && xla_is_dropped(xla, op)) {
+    xla_nothing(xla, op, &props);
+  } else if (rule != xla_nothing && xla_expand(xla, op, &props)) {
+    /* counted */
+  } else if (rule != NULL) {
     rule(xla, op, &props);
   } else {
     xla_default(xla, op, &props);
@@ -196,9 +200,14 @@ void xla_add_tuple(struct xla *xla, uint32_t count, struct analyze_xla_cost *sum
   xla_accumulate(sum, &tuple);
 }
 
-static void sum_block(struct xla *xla, struct ir_block block, struct analyze_xla_cost *sum) {
+/* `splats`: constants of equal elements that the computation has already. */
+static void sum_block(struct xla *xla, struct ir_block block, struct map *splats, struct analyze_xla_cost *sum) {
   for (struct ir_op op = ir_block_first(xla->module, block); op.id != 0; op = ir_op_next(xla->module, op)) {
     struct analyze_xla_cost cost;
+    if (xla_is_splat(xla, op) || xla_is_dropped(xla, op)) {
+      continue;
+    }
+    xla_add_splats(xla, op, splats, sum);
     if (ir_opcode_has(ir_op_code(xla->module, op), IR_TRAIT_TERMINATOR)) {
       uint32_t count = ir_op_get(xla->module, op)->operand_count;
       if (count > 1) {
@@ -217,9 +226,11 @@ void xla_region(struct xla *xla, struct ir_op op, uint32_t region, struct analyz
     return;
   }
   struct ir_block block = ir_region_entry(xla->module, ir_op_region(xla->module, op, region));
+  struct map splats = {0};
   for (; block.id != 0; block = ir_block_get(xla->module, block)->next) {
-    sum_block(xla, block, sum);
+    sum_block(xla, block, &splats, sum);
   }
+  map_release(&splats);
 }
 
 void xla_function(struct xla *xla, struct ir_op function, struct analyze_xla_cost *sum) {

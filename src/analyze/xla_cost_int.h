@@ -1,6 +1,6 @@
 /* Inside of the counts in XLA's convention: the running analysis, sizes in HLO's terms, and the table of rules.
  * Path: xla_cost.c sums over regions and calls; xla_cost_ops.c holds one rule per opcode; xla_fusion.c holds
- * fusions. */
+ * fusions; xla_convert.c what the conversion to HLO changes. */
 #ifndef RIDGELINE_ANALYZE_XLA_COST_INT_H
 #define RIDGELINE_ANALYZE_XLA_COST_INT_H
 
@@ -62,6 +62,17 @@ void xla_accumulate(struct analyze_xla_cost *sum, const struct analyze_xla_cost 
 void xla_add_tuple(struct xla *xla, uint32_t count, struct analyze_xla_cost *sum);
 /* Time of the slowest property. */
 double xla_seconds(const struct xla *xla, const struct analyze_xla_cost *cost);
+
+/* What the conversion to HLO changes (xla_convert.c). */
+/* Counts of an operation that HLO expands; false when it has it. */
+bool xla_expand(struct xla *xla, struct ir_op op, struct xla_props *props);
+/* The op hands its operand on and disappears. */
+bool xla_is_dropped(const struct xla *xla, struct ir_op op);
+/* The result is a constant of equal elements: no operation of its own. XLA keeps one broadcast scalar of each type and
+ * value in every computation that uses it. */
+bool xla_is_splat(const struct xla *xla, struct ir_op op);
+/* Adds such broadcasts for the operands of an op; `seen` holds those that the computation has already. */
+void xla_add_splats(struct xla *xla, struct ir_op op, struct map *seen, struct analyze_xla_cost *sum);
 
 void xla_rule_fusion(struct xla *xla, struct ir_op op, struct xla_props *props);
 

@@ -17,12 +17,6 @@ static void rule_transcendental(struct xla *xla, struct ir_op op, struct xla_pro
   props->cost.transcendentals = xla_result_elements(xla, op, 0);
 }
 
-/* real, imag, negate, complex */
-static void rule_conj(struct xla *xla, struct ir_op op, struct xla_props *props) {
-  xla_default(xla, op, props);
-  props->cost.flops = xla_mul(4, xla_result_elements(xla, op, 0));
-}
-
 /* ---- broadcasts ---- */
 
 static struct ir_type result_type(const struct xla *xla, struct ir_op op) {
@@ -131,27 +125,40 @@ static void rule_dynamic_pad(struct xla *xla, struct ir_op op, struct xla_props 
   props->cost.bytes_accessed = xla_add(props->cost.bytes_accessed, value);
 }
 
-/* A transpose that moves only dimensions of size 1 is a bitcast. */
+/* The layout of a transposed shape is the transposed layout (ShapeInference::InferTransposeShape), so that no element
+ * moves: XLA counts a bitcast. One that moves dimensions of size 1 only becomes a reshape in the conversion. */
 static void rule_transpose(struct xla *xla, struct ir_op op, struct xla_props *props) {
   struct shape from;
   struct ints permutation;
   int64_t last = -1;
-  bool is_bitcast = shape_of(xla->module, ir_op_operand(xla->module, op, 0), &from)
+  bool is_reshape = shape_of(xla->module, ir_op_operand(xla->module, op, 0), &from)
                     && ints_of(xla->module, op, "permutation", &permutation) && permutation.count == from.rank;
-  for (uint32_t i = 0; is_bitcast && i < permutation.count; i++) {
+  for (uint32_t i = 0; is_reshape && i < permutation.count; i++) {
     int64_t dim = permutation.v[i];
     bool is_valid = dim >= 0 && dim < (int64_t)from.rank;
-    if (is_valid && from.dims[dim] == 1) {
-      continue;
+    if (!is_valid || from.dims[dim] != 1) {
+      is_reshape = is_valid && dim > last;
+      last = dim;
     }
-    is_bitcast = is_valid && dim > last;
-    last = dim;
   }
-  if (is_bitcast) {
+  if (is_reshape) {
+    xla_default(xla, op, props);
+  } else {
     xla_nothing(xla, op, props);
     props->is_timed = true;
-  } else {
-    xla_default(xla, op, props);
+  }
+}
+
+/* Of several dimensions: along the counted one, then broadcast. */
+static void rule_iota(struct xla *xla, struct ir_op op, struct xla_props *props) {
+  struct shape to;
+  int64_t dim = int_of(xla->module, op, "iota_dimension", 0);
+  xla_default(xla, op, props);
+  int64_t elements = xla_result_elements(xla, op, 0);
+  if (shape_from_type(xla->module, result_type(xla, op), &to) && to.rank > 1 && dim >= 0 && dim < (int64_t)to.rank
+      && elements > 0) {
+    int64_t line = xla_mul(to.dims[dim], props->cost.output_bytes / elements);
+    props->cost.bytes_accessed = xla_add(props->cost.bytes_accessed, xla_mul(2, line));
   }
 }
 
@@ -560,7 +567,8 @@ static void count_captured_operands(struct xla *xla, struct ir_op op, struct map
     uint32_t unused;
     struct ir_value value = ir_op_operand(xla->module, op, i);
     struct ir_op definition = ir_value_get(xla->module, value)->op;
-    bool is_constant = definition.id != 0 && ir_op_code(xla->module, definition) == IR_OP_CONSTANT;
+    bool is_constant =
+        definition.id != 0 && (ir_op_code(xla->module, definition) == IR_OP_CONSTANT || xla_is_splat(xla, definition));
     if (!is_constant && !map_get(inside, value.id, &unused) && !map_set(seen, value.id, 1)) {
       xla->status = STATUS_MEMORY;
     }
@@ -707,7 +715,6 @@ static const xla_rule rules[IR_OP_COUNT] = {
     F(SHIFT_RIGHT_ARITHMETIC) F(SHIFT_RIGHT_LOGICAL) F(SIGN) F(SUBTRACT) F(UNIFORM_DEQUANTIZE) F(UNIFORM_QUANTIZE) F(XOR)
     F(CHLO_SQUARE) F(CHLO_IS_INF) F(CHLO_IS_NEG_INF) F(CHLO_IS_POS_INF) F(CHLO_MULHI) F(CHLO_NEXT_AFTER)
     F(MHLO_STOCHASTIC_CONVERT)
-    R(CHLO_CONJ, conj)
     R(CHLO_BROADCAST_ADD, broadcasting_flop) R(CHLO_BROADCAST_AND, broadcasting_flop)
     R(CHLO_BROADCAST_ATAN2, broadcasting_transcendental) R(CHLO_BROADCAST_COMPARE, broadcasting_flop)
     R(CHLO_BROADCAST_COMPLEX, broadcasting_flop) R(CHLO_BROADCAST_DIVIDE, broadcasting_flop)
@@ -734,7 +741,7 @@ static const xla_rule rules[IR_OP_COUNT] = {
     /* data movement */
     R(BROADCAST, broadcast) R(BROADCAST_IN_DIM, broadcast_in_dim) R(DYNAMIC_BROADCAST_IN_DIM, broadcast_in_dim)
     R(DYNAMIC_RESHAPE, first_operand) R(CHLO_DYNAMIC_RESHAPE, first_operand) R(DYNAMIC_IOTA, result_only)
-    R(DYNAMIC_PAD, dynamic_pad) R(TRANSPOSE, transpose) R(SLICE, slice) R(REAL_DYNAMIC_SLICE, slice)
+    R(DYNAMIC_PAD, dynamic_pad) R(IOTA, iota) R(TRANSPOSE, transpose) R(SLICE, slice) R(REAL_DYNAMIC_SLICE, slice)
     R(DYNAMIC_SLICE, dynamic_slice) R(DYNAMIC_UPDATE_SLICE, dynamic_update_slice) R(GATHER, gather)
     R(DYNAMIC_GATHER, gather) R(TORCH_INDEX_SELECT, gather) R(TUPLE, tuple)
     R(OPTIMIZATION_BARRIER, optimization_barrier) R(INFEED, infeed) R(OUTFEED, outfeed)

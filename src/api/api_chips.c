@@ -4,12 +4,12 @@
 #include "api/api_context.h"
 #include "report/report.h"
 
-static rdg_status finish(rdg_status status, struct strbuf *out, rdg_sink sink) {
+static rdg_status finish(rdg_context *ctx, rdg_status status, struct strbuf *out, rdg_sink sink) {
   if (status != RDG_OK) {
     strbuf_release(out);
     return status;
   }
-  return api_flush(out, sink);
+  return api_flush(ctx, out, sink);
 }
 
 rdg_status rdg_chips_list(rdg_context *ctx, rdg_format format, rdg_sink sink) {
@@ -21,7 +21,7 @@ rdg_status rdg_chips_list(rdg_context *ctx, rdg_format format, rdg_sink sink) {
   } else if (status == RDG_OK) {
     report_chips_text(&ctx->chips, &out);
   }
-  return finish(status, &out, sink);
+  return finish(ctx, status, &out, sink);
 }
 
 rdg_status rdg_chip_show(rdg_context *ctx, const char *name, rdg_format format, rdg_sink sink) {
@@ -34,31 +34,38 @@ rdg_status rdg_chip_show(rdg_context *ctx, const char *name, rdg_format format, 
   } else if (status == RDG_OK) {
     report_chip_text(chip, &out);
   }
-  return finish(status, &out, sink);
+  return finish(ctx, status, &out, sink);
 }
 
-rdg_status rdg_chip_check(rdg_context *ctx, const char *name, rdg_sink sink) {
+rdg_status rdg_chip_check(rdg_context *ctx, const char *name, rdg_format format, rdg_sink sink) {
   api_begin(ctx);
-  struct strbuf out = {0};
-  size_t checked = 0;
   const struct hw_chip *chip = NULL;
   rdg_status status = name ? api_find_chip(ctx, name, &chip) : api_need_chips(ctx);
-  for (size_t i = 0; status == RDG_OK && i < (chip ? 1 : ctx->chips.chips.count); i++) {
-    enum status found = hw_chip_check(chip ? chip : &ctx->chips.chips.data[i], &ctx->diags);
-    checked++;
-    if (found == STATUS_MEMORY) {
-      status = RDG_ERROR_MEMORY;
-    }
-  }
-  if (status != RDG_OK) {
+  struct report_chip_check check = {.version = rdg_version(), .diags = &ctx->diags};
+  if (status == RDG_OK) {
+    check.chips = chip ? chip : ctx->chips.chips.data;
+    check.count = chip ? 1 : ctx->chips.chips.count;
+  } else if (format != RDG_FORMAT_JSON
+             || status != RDG_ERROR_INPUT) { /* JSON says what is wrong with the file as well */
     return status;
   }
-  strbuf_printf(&out, "%zu chip%s checked: %zu error%s, %zu warning%s\n", checked, checked == 1 ? "" : "s",
-                ctx->diags.error_count, ctx->diags.error_count == 1 ? "" : "s",
-                ctx->diags.entries.count - ctx->diags.error_count,
-                ctx->diags.entries.count - ctx->diags.error_count == 1 ? "" : "s");
-  status = api_flush(&out, sink);
-  return status == RDG_OK && ctx->diags.error_count ? RDG_ERROR_INPUT : status;
+  for (size_t i = 0; i < check.count; i++) {
+    if (hw_chip_check(&check.chips[i], &ctx->diags) == STATUS_MEMORY) {
+      return RDG_ERROR_MEMORY;
+    }
+  }
+  if (chip) { /* of the shipped chips it is known which numbers nobody published */
+    hw_chip_check_keys(chip, &ctx->chips, &ctx->diags);
+  }
+  struct strbuf out = {0};
+  rdg_status written = RDG_OK;
+  if (format == RDG_FORMAT_JSON) {
+    written = api_status(report_chip_check_json(&check, &out));
+  } else {
+    report_chip_check_text(&check, &out);
+  }
+  written = finish(ctx, written, &out, sink);
+  return written == RDG_OK && ctx->diags.error_count ? RDG_ERROR_INPUT : written;
 }
 
 rdg_status rdg_chips_compare(rdg_context *ctx, const char *const *names, size_t count, rdg_format format,
@@ -74,5 +81,5 @@ rdg_status rdg_chips_compare(rdg_context *ctx, const char *const *names, size_t 
     report_compare_text(chips, chip_count, &out);
   }
   free(chips);
-  return finish(status, &out, sink);
+  return finish(ctx, status, &out, sink);
 }

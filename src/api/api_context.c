@@ -72,10 +72,12 @@ const char *rdg_diagnostics_text(rdg_context *ctx) {
   for (size_t i = 0; i < ctx->diags.entries.count; i++) {
     diag_format(&ctx->diags.entries.data[i], &ctx->diag_text);
   }
-  size_t dropped =
-      ctx->diags.error_count > ctx->diags.error_limit ? ctx->diags.error_count - ctx->diags.error_limit : 0;
-  if (dropped) {
-    strbuf_printf(&ctx->diag_text, "... and %zu more errors\n", dropped);
+  const struct diag_list *list = &ctx->diags;
+  if (list->error_count > list->error_limit) {
+    strbuf_printf(&ctx->diag_text, "... and %zu more errors\n", list->error_count - list->error_limit);
+  }
+  if (list->warning_count > list->error_limit) {
+    strbuf_printf(&ctx->diag_text, "... and %zu more warnings\n", list->warning_count - list->error_limit);
   }
   return strbuf_text(&ctx->diag_text);
 }
@@ -110,9 +112,15 @@ rdg_status api_need_chips(rdg_context *ctx) {
     return RDG_OK;
   }
   enum status status = hw_database_load(&ctx->chips, hardware_directory(ctx), &ctx->diags);
+  /* A bad file does not take the good ones with it: its errors are on the context, the others are used. Without any chip
+   * the next call tries again, so that it fails for the same reason and not silently. */
+  if (ctx->chips.chips.count == 0) {
+    hw_database_release(&ctx->chips);
+    ctx->chips = (struct hw_database){0};
+    return status == STATUS_OK ? RDG_ERROR_IO : api_status(status);
+  }
   ctx->chips_loaded = true;
-  /* a bad file does not take the good ones with it; its errors stay on the context */
-  return status == STATUS_INPUT && ctx->chips.chips.count ? RDG_OK : api_status(status);
+  return status == STATUS_INPUT ? RDG_OK : api_status(status);
 }
 
 static bool is_path(const char *name) {
@@ -153,8 +161,16 @@ static rdg_status add_group(rdg_context *ctx, const char *name, struct chip_list
   const struct hw_chip *members[256];
   size_t count = hw_database_group(&ctx->chips, name, members, 256);
   if (count == 0) {
-    diag_file(&ctx->diags, DIAG_E0307_UNKNOWN_CHIP, NULL, 0, 0,
-              "no group of chips is named '%s'; try @all, @gpu, @tpu or @demo", name);
+    const char *near = hw_database_near_group(&ctx->chips, name);
+    if (near) {
+      diag_file(&ctx->diags, DIAG_E0307_UNKNOWN_CHIP, NULL, 0, 0,
+                "no group of chips that can be predicted is named '%s'; did you mean '@%s'?", name, near);
+    } else {
+      diag_file(
+          &ctx->diags, DIAG_E0307_UNKNOWN_CHIP, NULL, 0, 0,
+          "no group of chips that can be predicted is named '%s'; try @all, @gpu, @tpu or @demo, a vendor or a family",
+          name);
+    }
     return RDG_ERROR_INPUT;
   }
   for (size_t i = 0; i < count && i < 256; i++) {
@@ -188,11 +204,25 @@ rdg_status api_find_chips(rdg_context *ctx, const char *const *names, size_t cou
   return RDG_OK;
 }
 
-rdg_status api_flush(struct strbuf *out, rdg_sink sink) {
+rdg_status api_flush(rdg_context *ctx, struct strbuf *out, rdg_sink sink) {
   rdg_status status = out->failed ? RDG_ERROR_MEMORY : RDG_OK;
   if (status == RDG_OK && !sink.write(sink.user, strbuf_text(out), out->length)) {
+    diag_file(&ctx->diags, DIAG_E0006_WRITE, NULL, 0, 0,
+              "the output was not taken: the receiver of it refused a piece");
     status = RDG_ERROR_IO;
   }
   strbuf_release(out);
+  return api_result(ctx, status);
+}
+
+rdg_status api_result(rdg_context *ctx, rdg_status status) {
+  if (status == RDG_OK || ctx->diags.error_count) {
+    return status;
+  }
+  if (status == RDG_ERROR_MEMORY) {
+    diag_file(&ctx->diags, DIAG_E0007_MEMORY, NULL, 0, 0, "out of memory");
+  } else if (status == RDG_ERROR_LIMIT) {
+    diag_file(&ctx->diags, DIAG_E0005_LIMIT, NULL, 0, 0, "the program nests deeper or is larger than the limits allow");
+  }
   return status;
 }

@@ -30,7 +30,9 @@ rdg_status api_find_chip(rdg_context *ctx, const char *name, const struct hw_chi
 rdg_status api_find_chips(rdg_context *ctx, const char *const *names, size_t count, const struct hw_chip ***chips,
                           size_t *chip_count);
 /* Writes the buffer out and releases it. */
-rdg_status api_flush(struct strbuf *out, rdg_sink sink);
+rdg_status api_flush(rdg_context *ctx, struct strbuf *out, rdg_sink sink);
+/* Passes a status on; a failure that nobody gave a reason for (memory, limits) gets its diagnostic. */
+rdg_status api_result(rdg_context *ctx, rdg_status status);
 /* Forgets the diagnostics of earlier calls: every public call that can fail starts with it. */
 void api_begin(rdg_context *ctx);
 

@@ -86,7 +86,7 @@ rdg_status rdg_predict(rdg_context *ctx, rdg_program *program, const char *const
   free(chips);
   if (status != RDG_OK) {
     rdg_prediction_free(prediction);
-    return status;
+    return api_result(ctx, status);
   }
   *out = prediction;
   return RDG_OK;
@@ -107,11 +107,12 @@ size_t rdg_prediction_count(const rdg_prediction *prediction) {
   return prediction->count;
 }
 
-/* The bound that most of the time goes to. */
+/* The bound that most of the time goes to; NONE when nothing is timed. */
 static enum work_bound main_bound(const struct work_result *result) {
   enum work_bound best = WORK_BOUND_NONE;
   for (int b = 0; b < WORK_BOUND_NONE; b++) {
-    best = best == WORK_BOUND_NONE || result->bound_s[b] > result->bound_s[best] ? (enum work_bound)b : best;
+    bool is_larger = best == WORK_BOUND_NONE ? result->bound_s[b] > 0 : result->bound_s[b] > result->bound_s[best];
+    best = is_larger ? (enum work_bound)b : best;
   }
   return best;
 }
@@ -146,7 +147,8 @@ bool rdg_prediction_get(const rdg_prediction *prediction, size_t i, rdg_estimate
                              .matrix_utilisation = r->matrix_utilisation,
                              .peak_memory_bytes = r->memory.peak_bytes,
                              .capacity_bytes = r->capacity_bytes,
-                             .fits = r->fits,
+                             .capacity_known = r->capacity_bytes > 0,
+                             .fits = r->capacity_bytes > 0 && r->fits,
                              .refused = e->refusal || r->is_refused,
                              .kernels = e->fused ? e->fused->report.tasks_after : prediction->program->total.launches,
                              .collectives = r->collectives,
@@ -202,7 +204,7 @@ rdg_status rdg_prediction_write(rdg_context *ctx, const rdg_prediction *predicti
   free(rows);
   if (status != STATUS_OK) {
     strbuf_release(&out);
-    return api_status(status);
+    return api_result(ctx, api_status(status));
   }
-  return api_flush(&out, sink);
+  return api_flush(ctx, &out, sink);
 }

@@ -33,7 +33,7 @@ rdg_status rdg_program_load(rdg_context *ctx, const char *path, const rdg_load_o
   struct program *loaded = NULL;
   enum status status = program_load(path, &o, &ctx->diags, &loaded);
   *program = NULL;
-  return status == STATUS_OK ? wrap(loaded, program) : api_status(status);
+  return api_result(ctx, status == STATUS_OK ? wrap(loaded, program) : api_status(status));
 }
 
 rdg_status rdg_program_parse(rdg_context *ctx, const char *name, const char *text, size_t length,
@@ -43,7 +43,7 @@ rdg_status rdg_program_parse(rdg_context *ctx, const char *name, const char *tex
   struct program *loaded = NULL;
   enum status status = program_parse(name, text, length, &o, &ctx->diags, &loaded);
   *program = NULL;
-  return status == STATUS_OK ? wrap(loaded, program) : api_status(status);
+  return api_result(ctx, status == STATUS_OK ? wrap(loaded, program) : api_status(status));
 }
 
 void rdg_program_free(rdg_program *program) {
@@ -53,16 +53,16 @@ void rdg_program_free(rdg_program *program) {
   }
 }
 
-static rdg_status print_module(const struct ir_module *module, rdg_form form, rdg_sink sink) {
+static rdg_status print_module(rdg_context *ctx, const struct ir_module *module, rdg_form form, rdg_sink sink) {
   struct mlir_print_options options = {.form = form == RDG_FORM_GENERIC ? MLIR_GENERIC : MLIR_PRETTY};
   struct strbuf out = {0};
   mlir_print(module, module->root, &options, &out);
-  return api_flush(&out, sink);
+  return api_flush(ctx, &out, sink);
 }
 
 rdg_status rdg_program_print(rdg_context *ctx, const rdg_program *program, rdg_form form, rdg_sink sink) {
   api_begin(ctx);
-  return print_module(program->program->module, form, sink);
+  return print_module(ctx, program->program->module, form, sink);
 }
 
 rdg_status rdg_convert(rdg_context *ctx, const char *path, const rdg_load_options *options, rdg_form form,
@@ -72,9 +72,9 @@ rdg_status rdg_convert(rdg_context *ctx, const char *path, const rdg_load_option
   struct program *program = NULL;
   enum status status = program_read(path, &o, &ctx->diags, &program);
   if (status != STATUS_OK) {
-    return api_status(status);
+    return api_result(ctx, api_status(status));
   }
-  rdg_status result = print_module(program->module, form, sink);
+  rdg_status result = print_module(ctx, program->module, form, sink);
   program_free(program);
   return result;
 }
@@ -186,50 +186,109 @@ rdg_status rdg_inspect(rdg_context *ctx, const rdg_program *handle, rdg_format f
     strbuf_release(&out);
     return status;
   }
-  return api_flush(&out, sink);
+  return api_flush(ctx, &out, sink);
 }
 
-static rdg_status explain_task(rdg_context *ctx, const struct work_graph *graph, const struct hw_chip *chip,
-                               int64_t task, struct strbuf *out) {
-  if ((uint64_t)task >= graph->tasks.count) {
-    diag_file(&ctx->diags, DIAG_E0601_USAGE, NULL, 0, 0, "there is no task %lld; the graph has %zu", (long long)task,
-              graph->tasks.count);
+/* Text of one task; the model numbers tasks within their graph, the user sees the address. */
+static void explain_task(const struct report_place_in_graph *place, const char *address, const struct hw_chip *chip,
+                         struct strbuf *out) {
+  struct cost_options options = {.f32_as = DTYPE_NONE};
+  struct strbuf text = {0};
+  cost_roofline.explain(place->graph, place->task, chip, &options, &text);
+  const char *rest = strbuf_text(&text);
+  if (strncmp(rest, "task ", 5) == 0) {
+    rest += 5 + strspn(rest + 5, "0123456789");
+    strbuf_printf(out, "task %s", address);
+  }
+  strbuf_puts(out, rest);
+  strbuf_release(&text);
+  report_inside_text(place, address, out);
+}
+
+/* What explanations are about: the graph, and with a chip its fused form and times. */
+struct explained {
+  const struct work_graph *graph;
+  const struct hw_chip *chip;
+  struct work_result result; /* empty without a chip */
+};
+
+static rdg_status explained_init(struct explained *e, rdg_context *ctx, struct program *program,
+                                 const char *chip_name) {
+  *e = (struct explained){.graph = program->unfused};
+  work_result_init(&e->result);
+  if (!chip_name) {
+    return RDG_OK;
+  }
+  const struct program_fused *fused = NULL;
+  struct cost_options options = {.f32_as = DTYPE_NONE};
+  rdg_status status = api_find_chip(ctx, chip_name, &e->chip);
+  if (status != RDG_OK) {
+    return status;
+  }
+  const char *refusal = cost_roofline.supports(e->chip);
+  if (refusal) {
+    diag_file(&ctx->diags, DIAG_E0308_MISSING_FIELD, NULL, 0, 0, "%s cannot be predicted: it lacks %s", e->chip->id,
+              refusal);
+    return RDG_ERROR_UNSUPPORTED;
+  }
+  status = api_status(program_fuse(program, e->chip, &cost_roofline, &options, &fused));
+  if (status != RDG_OK) {
+    return status;
+  }
+  e->graph = fused ? fused->graph : e->graph;
+  return api_status(cost_roofline.estimate(e->graph, e->chip, &options, &e->result));
+}
+
+static rdg_status explain(rdg_context *ctx, const struct program *program, const struct explained *e,
+                          const char *address, rdg_format format, struct strbuf *out) {
+  struct report_place_in_graph place;
+  const struct work_graph_result *times = e->chip ? &e->result.root : NULL;
+  if (address) {
+    struct strbuf why = {0};
+    bool found = report_task_find(e->graph, times, address, &place, &why);
+    if (!found) {
+      diag_file(&ctx->diags, DIAG_E0601_USAGE, NULL, 0, 0, "%s", strbuf_text(&why));
+    }
+    strbuf_release(&why);
+    if (!found) {
+      return RDG_ERROR_INPUT;
+    }
+  }
+  if (format == RDG_FORMAT_JSON) {
+    struct report_graph report = {.program = program->source.name,
+                                  .version = rdg_version(),
+                                  .source = &program->source,
+                                  .graph = e->graph,
+                                  .chip = e->chip,
+                                  .result = e->chip ? &e->result : NULL,
+                                  .place = address ? &place : NULL,
+                                  .address = address};
+    return api_status(report_graph_json(&report, out));
+  }
+  if (!address) {
+    work_graph_print(e->graph, out);
+  } else if (e->chip) {
+    explain_task(&place, address, e->chip, out);
+  } else {
+    diag_file(&ctx->diags, DIAG_E0601_USAGE, NULL, 0, 0, "--task needs --on CHIP: times depend on the chip");
     return RDG_ERROR_INPUT;
   }
-  struct cost_options options = {.f32_as = DTYPE_NONE};
-  cost_roofline.explain(graph, (uint32_t)task, chip, &options, out);
   return RDG_OK;
 }
 
-rdg_status rdg_explain(rdg_context *ctx, rdg_program *handle, const char *chip_name, int64_t task, rdg_sink sink) {
+rdg_status rdg_explain(rdg_context *ctx, rdg_program *handle, const char *chip, const char *task, rdg_format format,
+                       rdg_sink sink) {
   api_begin(ctx);
-  struct program *program = handle->program;
-  const struct work_graph *graph = program->unfused;
-  const struct hw_chip *chip = NULL;
+  struct explained e;
   struct strbuf out = {0};
-  rdg_status status = RDG_OK;
-  if (chip_name) {
-    status = api_find_chip(ctx, chip_name, &chip);
-    const struct program_fused *fused = NULL;
-    struct cost_options options = {.f32_as = DTYPE_NONE};
-    if (status == RDG_OK) {
-      status = api_status(program_fuse(program, chip, &cost_roofline, &options, &fused));
-    }
-    graph = fused ? fused->graph : graph;
+  rdg_status status = explained_init(&e, ctx, handle->program, chip);
+  if (status == RDG_OK) {
+    status = explain(ctx, handle->program, &e, task, format, &out);
   }
-  if (status == RDG_OK && task >= 0) {
-    if (chip) {
-      status = explain_task(ctx, graph, chip, task, &out);
-    } else {
-      diag_file(&ctx->diags, DIAG_E0601_USAGE, NULL, 0, 0, "--task needs --on CHIP: times depend on the chip");
-      status = RDG_ERROR_INPUT;
-    }
-  } else if (status == RDG_OK) {
-    work_graph_print(graph, &out);
-  }
+  work_result_release(&e.result);
   if (status != RDG_OK) {
     strbuf_release(&out);
     return status;
   }
-  return api_flush(&out, sink);
+  return api_flush(ctx, &out, sink);
 }

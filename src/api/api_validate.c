@@ -20,9 +20,9 @@ rdg_status rdg_validate(rdg_context *ctx, const char *suite, const char *data_di
       enum status result = row->run(&ctx->chips, &options, &ctx->diags, &out);
       if (result != STATUS_OK) {
         strbuf_release(&out);
-        return api_status(result);
+        return api_result(ctx, api_status(result));
       }
-      return api_flush(&out, sink);
+      return api_flush(ctx, &out, sink);
     }
     strbuf_printf(&names, "%s%s", names.length ? ", " : "", row->name);
   }

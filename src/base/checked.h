@@ -19,6 +19,10 @@ static inline uint64_t sat_add_u64(uint64_t a, uint64_t b) {
   uint64_t r;
   return __builtin_add_overflow(a, b, &r) ? UINT64_MAX : r;
 }
+/* Steps of halving that bring n elements to one: 0 for n <= 1. */
+static inline uint64_t ceil_log2_u64(uint64_t n) {
+  return n <= 1 ? 0 : 64 - (uint64_t)__builtin_clzll(n - 1);
+}
 static inline uint64_t ceil_div_u64(uint64_t a, uint64_t b) {
   return a / b + (a % b != 0);
 }

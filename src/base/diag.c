@@ -39,7 +39,8 @@ void diag_init(struct diag_list *list) {
 void diag_release(struct diag_list *list) {
   arena_release(&list->arena);
   vec_release(&list->entries);
-  list->error_count = 0;
+  list->error_count = list->warning_count = list->note_count = 0;
+  list->place = (struct diag_place){0};
 }
 
 bool diag_full(const struct diag_list *list) {
@@ -48,6 +49,41 @@ bool diag_full(const struct diag_list *list) {
 
 static bool is_utf8_continuation(char c) {
   return ((unsigned char)c & 0xC0) == 0x80;
+}
+
+/* Length of the well-formed UTF-8 character at text[0..length) that a terminal shows; 0 for control characters (C0 but
+ * the tab, DEL, C1), which may move the cursor or change its state, and for bytes that are no character. */
+static size_t shown_length(const char *text, size_t length) {
+  const unsigned char *b = (const unsigned char *)text;
+  if (b[0] < 0x80) {
+    return (b[0] >= 0x20 && b[0] != 0x7F) || b[0] == '\t';
+  }
+  size_t count = b[0] >= 0xC2 && b[0] <= 0xDF ? 2 : (b[0] & 0xF0) == 0xE0 ? 3 : b[0] >= 0xF0 && b[0] <= 0xF4 ? 4 : 0;
+  if (count == 0 || count > length) {
+    return 0;
+  }
+  for (size_t i = 1; i < count; i++) {
+    if (!is_utf8_continuation(text[i])) {
+      return 0;
+    }
+  }
+  bool is_control = b[0] == 0xC2 && b[1] < 0xA0;
+  bool is_overlong = (b[0] == 0xE0 && b[1] < 0xA0) || (b[0] == 0xF0 && b[1] < 0x90);
+  bool is_no_character = (b[0] == 0xED && b[1] >= 0xA0) || (b[0] == 0xF4 && b[1] >= 0x90);
+  return is_control || is_overlong || is_no_character ? 0 : count;
+}
+
+/* Puts '?' in place of every byte that must not reach a terminal; columns stay where they are. Line breaks of messages
+ * are kept when `keeps_lines`. */
+static void make_printable(char *text, size_t length, bool keeps_lines) {
+  for (size_t i = 0; i < length;) {
+    size_t shown = keeps_lines && text[i] == '\n' ? 1 : shown_length(text + i, length - i);
+    if (shown == 0) {
+      text[i] = '?';
+      shown = 1;
+    }
+    i += shown;
+  }
 }
 
 /* Byte of the line where its excerpt starts. The same for recording and printing, so that the caret finds its place
@@ -78,11 +114,7 @@ static const char *make_excerpt(struct arena *arena, const char *line, size_t le
       excerpt[i] = '.';
     }
   }
-  for (size_t i = 0; i < size; i++) {
-    if (excerpt[i] == '\0') {
-      excerpt[i] = '?';
-    }
-  }
+  make_printable(excerpt, size, false);
   memcpy(excerpt + size, "...", 4);
   excerpt[size + (is_cut ? 3 : 0)] = '\0';
   return excerpt;
@@ -90,24 +122,79 @@ static const char *make_excerpt(struct arena *arena, const char *line, size_t le
 
 /* Counts the message; true when it is to be kept. */
 static bool admit(struct diag_list *list, enum diag_id id) {
-  if (rows[id].severity != DIAG_ERROR) {
-    return true;
-  }
-  bool was_full = diag_full(list);
-  list->error_count++;
-  return !was_full;
+  size_t *const counts[] = {
+      [DIAG_ERROR] = &list->error_count, [DIAG_WARNING] = &list->warning_count, [DIAG_NOTE] = &list->note_count};
+  return (*counts[rows[id].severity])++ < list->error_limit;
 }
 
 static void record(struct diag_list *list, struct diag *diag, const char *format, va_list args) {
   struct strbuf message = {0};
   strbuf_vprintf(&message, format, args);
   diag->severity = rows[diag->id].severity;
-  diag->message = arena_strndup(&list->arena, strbuf_text(&message), message.length);
+  char *text = arena_strndup(&list->arena, strbuf_text(&message), message.length);
+  if (text != NULL) {
+    make_printable(text, strlen(text), true);
+  }
+  diag->message = text;
   strbuf_release(&message);
   if (diag->message == NULL) {
     diag->message = rows[diag->id].summary;
   }
   (void)vec_push(&list->entries, *diag);
+}
+
+/* Line and start of the line of `offset`, counted from a line start before it. */
+static uint32_t count_lines(const char *text, size_t offset, size_t *line_start, uint32_t line) {
+  size_t start = *line_start;
+  while (start < offset) {
+    const char *newline = memchr(text + start, '\n', offset - start);
+    if (newline == NULL) {
+      break;
+    }
+    start = (size_t)(newline - text) + 1;
+    line++;
+  }
+  *line_start = start;
+  return line;
+}
+
+void source_locate(const struct source *source, size_t offset, uint32_t *line, uint32_t *column) {
+  size_t at = offset < source->length ? offset : source->length, start = 0;
+  *line = count_lines(source->text, at, &start, 1);
+  *column = (uint32_t)(at - start) + 1;
+}
+
+/* The bytes around a line start that a diag_place remembers; returns their number. */
+static size_t place_near(const struct source *source, size_t line_start, const char **near) {
+  size_t before = line_start < DIAG_NEAR_BYTES / 2 ? line_start : DIAG_NEAR_BYTES / 2;
+  size_t left = source->length - line_start + before;
+  *near = source->text + line_start - before;
+  return left < DIAG_NEAR_BYTES ? left : DIAG_NEAR_BYTES;
+}
+
+/* source_locate that starts at the place of the last message: messages come mostly in the order of the text. */
+static void locate(struct diag_place *place, const struct source *source, size_t offset, uint32_t *line,
+                   uint32_t *column) {
+  size_t at = offset < source->length ? offset : source->length, start = 0;
+  const char *near;
+  bool is_same = place->text == source->text && place->length == source->length
+                 && place_near(source, place->line_start, &near) == place->near_count
+                 && memcmp(near, place->near, place->near_count) == 0;
+  *line = 1;
+  if (is_same && at >= place->line_start) {
+    start = place->line_start;
+    *line = place->line;
+  } else if (is_same && at > place->line_start / 2) {
+    *line = place->line;
+    for (start = place->line_start; start > at || (start > 0 && source->text[start - 1] != '\n'); start--) {
+      *line -= source->text[start - 1] == '\n';
+    }
+  }
+  *line = count_lines(source->text, at, &start, *line);
+  *column = (uint32_t)(at - start) + 1;
+  *place = (struct diag_place){.text = source->text, .length = source->length, .line_start = start, .line = *line};
+  place->near_count = place_near(source, start, &near);
+  memcpy(place->near, near, place->near_count);
 }
 
 void diag_at(struct diag_list *list, enum diag_id id, const struct source *source, size_t offset, const char *format,
@@ -118,7 +205,7 @@ void diag_at(struct diag_list *list, enum diag_id id, const struct source *sourc
   struct diag diag = {.id = id};
   if (source != NULL) {
     diag.file = arena_strndup(&list->arena, source->name, strlen(source->name));
-    source_locate(source, offset, &diag.line, &diag.column);
+    locate(&list->place, source, offset, &diag.line, &diag.column);
     size_t at = offset < source->length ? offset : source->length;
     const char *line = source->text + (at - (diag.column - 1));
     size_t left = source->length - (size_t)(line - source->text);
@@ -169,7 +256,11 @@ static void format_excerpt(const struct diag *diag, struct strbuf *out) {
 void diag_format(const struct diag *diag, struct strbuf *out) {
   static const char *const severities[] = {"error", "warning", "note"};
   if (diag->file != NULL) {
+    size_t start = out->length;
     strbuf_puts(out, diag->file);
+    if (!out->failed) {
+      make_printable(out->data + start, out->length - start, false);
+    }
     strbuf_putc(out, ':');
     if (diag->line > 0) {
       strbuf_put_i64(out, diag->line);
@@ -185,22 +276,6 @@ void diag_format(const struct diag *diag, struct strbuf *out) {
   if (diag->excerpt != NULL && diag->excerpt[0] != '\0') {
     format_excerpt(diag, out);
   }
-}
-
-void source_locate(const struct source *source, size_t offset, uint32_t *line, uint32_t *column) {
-  const char *at = source->text + (offset < source->length ? offset : source->length);
-  const char *line_start = source->text;
-  uint32_t lines = 1;
-  while (line_start < at) {
-    const char *newline = memchr(line_start, '\n', (size_t)(at - line_start));
-    if (newline == NULL) {
-      break;
-    }
-    line_start = newline + 1;
-    lines++;
-  }
-  *line = lines;
-  *column = (uint32_t)(at - line_start) + 1;
 }
 
 static size_t min3(size_t a, size_t b, size_t c) {

@@ -37,11 +37,26 @@ struct diag {
   const char *excerpt; /* the source line, cut to 200 bytes, or NULL */
 };
 
+enum { DIAG_NEAR_BYTES = 32 };
+
+/* Where the last message was, so that the next one counts lines from there. Valid for the same text at the same
+ * address; `near` are the bytes around line_start, since a buffer may be freed and its address used again. */
+struct diag_place {
+  const char *text;
+  size_t length;
+  size_t line_start; /* offset of a first byte of a line */
+  uint32_t line; /* its number */
+  char near[DIAG_NEAR_BYTES];
+  size_t near_count;
+};
+
 struct diag_list {
   struct arena arena;
   VEC(struct diag) entries;
-  size_t error_count;
-  size_t error_limit; /* after so many errors diag_full() is true and further errors are only counted; default 20 */
+  size_t error_count, warning_count, note_count; /* all that came, kept or not */
+  size_t error_limit; /* of each severity so many are kept and further ones only counted; default 20. After so many
+                         errors diag_full() is true */
+  struct diag_place place;
 };
 
 void diag_init(struct diag_list *list);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
+
 enum { MIN_CAPACITY = 64 };
 
 void strbuf_release(struct strbuf *buf) {
@@ -92,6 +94,8 @@ void strbuf_vprintf(struct strbuf *buf, const char *format, va_list args) {
     return;
   }
   va_list again;
+  struct decimal_scope scope;
+  decimal_enter(&scope);
   va_copy(again, args);
   size_t room = buf->capacity - buf->length;
   int written = vsnprintf(room == 0 ? NULL : buf->data + buf->length, room, format, args);
@@ -101,6 +105,7 @@ void strbuf_vprintf(struct strbuf *buf, const char *format, va_list args) {
     written = vsnprintf(buf->data + buf->length, buf->capacity - buf->length, format, again);
   }
   va_end(again);
+  decimal_leave(&scope);
   if (!buf->failed) {
     buf->length += (size_t)written;
   } else if (buf->data != NULL) {

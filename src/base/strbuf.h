@@ -20,6 +20,7 @@ void strbuf_add(struct strbuf *buf, const char *text, size_t length);
 void strbuf_puts(struct strbuf *buf, const char *text);
 void strbuf_putc(struct strbuf *buf, char c);
 void strbuf_fill(struct strbuf *buf, char c, size_t count);
+/* Numbers have '.' as their decimal point whatever the locale. */
 void strbuf_printf(struct strbuf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void strbuf_vprintf(struct strbuf *buf, const char *format, va_list args);
 void strbuf_put_i64(struct strbuf *buf, int64_t value); /* decimal, fast */

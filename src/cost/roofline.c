@@ -10,60 +10,25 @@
 
 enum { MAX_DEPTH = 200 };
 
-static void add_matrix(const struct roofline_chip *rc, const struct work_graph *graph, const struct work_task *task,
-                       struct roofline_task *out, struct roofline_gemm *extra) {
-  double *time_s = &out->result.resource_s[WORK_BOUND_MATRIX];
-  double largest = 0;
-  for (uint32_t i = 0; i < task->stage_count; i++) {
-    struct roofline_gemm gemm;
-    enum dtype wanted = DTYPE_NONE, runs_as;
-    double flops;
-    if (!roofline_stage_gemm(rc, graph, &graph->stages.data[task->stage_first + i], &gemm, &wanted, &runs_as, &flops)) {
-      if (wanted != DTYPE_NONE) {
-        out->refused = (uint8_t)wanted;
-      }
-      continue;
-    }
-    *time_s += gemm.time_s;
-    extra->reread_bytes += gemm.reread_bytes;
-    extra->cache_bytes += gemm.cache_bytes;
-    extra->extra_launches += gemm.extra_launches;
-    extra->memory_floor_s = fmax(extra->memory_floor_s, gemm.memory_floor_s);
-    out->matrix_flops += flops;
-    if (flops >= largest) {
-      largest = flops;
-      out->matrix_dtype = (uint8_t)runs_as;
-      out->matrix_wanted = (uint8_t)wanted;
-    }
-  }
-  if (out->matrix_wanted != out->matrix_dtype) {
-    out->result.runs_as = out->matrix_dtype;
-  }
-}
-
 static void add_engines(const struct roofline_chip *rc, const struct work_graph *graph, const struct work_task *task,
-                        struct roofline_task *out, bool *has_matrix) {
+                        struct roofline_task *out) {
   double *resource_s = out->result.resource_s;
   const struct work_demand_entry *entries = graph->demands.data + task->demand_first;
   for (uint32_t i = 0; i < task->demand_count; i++) {
     const struct work_demand_entry *entry = &entries[i];
     double ops = (double)entry->ops;
     switch (entry->engine) {
-    case WORK_ENGINE_MATRIX:
-      *has_matrix = true;
-      break;
     case WORK_ENGINE_VECTOR:
       resource_s[WORK_BOUND_VECTOR] += ops * rc->vector_s[entry->dtype];
       if (rc->vector_as[entry->dtype] == DTYPE_NONE && rc->is_vector_known) {
         out->refused = entry->dtype;
-      } else if (rc->element_bytes[rc->vector_as[entry->dtype]] < rc->element_bytes[entry->dtype]
-                 && dtype_class_of((enum dtype)entry->dtype) == DTYPE_CLASS_FLOAT) {
-        out->narrowed = entry->dtype;
+      } else if (rc->is_vector_noted[entry->dtype]) {
+        out->vector_dtypes |= (uint64_t)1 << entry->dtype;
       }
       break;
     case WORK_ENGINE_FUNCTION:
       resource_s[WORK_BOUND_FUNCTION] +=
-          ops * rc->function_s[entry->function] * (entry->dtype == DTYPE_F64 ? rc->function_f64_factor : 1);
+          ops * (entry->dtype == DTYPE_F64 ? rc->function_f64_s : rc->function_s)[entry->function];
       break;
     case WORK_ENGINE_INTEGER:
       resource_s[WORK_BOUND_INTEGER] += ops * rc->integer_s[entry->dtype];
@@ -72,6 +37,89 @@ static void add_engines(const struct roofline_chip *rc, const struct work_graph 
       break;
     }
   }
+}
+
+void roofline_task_load(const struct roofline_chip *rc, const struct work_graph *graph, const struct work_task *task,
+                        struct roofline_task *out, struct roofline_load *load) {
+  add_engines(rc, graph, task, out);
+  struct roofline_traffic traffic;
+  roofline_traffic_of(rc, graph, task, &traffic);
+  double *resource_s = out->result.resource_s;
+  out->off_chip_bytes = traffic.off_chip_bytes;
+  resource_s[WORK_BOUND_MEMORY] = traffic.time_s;
+  resource_s[WORK_BOUND_CACHE] = traffic.cache_time_s;
+  *load = (struct roofline_load){
+      .vector_s = resource_s[WORK_BOUND_VECTOR],
+      .other_s = fmax(resource_s[WORK_BOUND_FUNCTION], resource_s[WORK_BOUND_INTEGER]),
+      .memory_s = traffic.time_s,
+      .cache_s = traffic.cache_time_s,
+      .is_off_chip = traffic.off_chip_bytes > 0,
+  };
+}
+
+unsigned roofline_count_products(const struct work_graph *graph, const struct work_task *task) {
+  unsigned count = 0;
+  for (uint32_t i = 0; i < task->stage_count; i++) {
+    const struct work_stage *stage = &graph->stages.data[task->stage_first + i];
+    for (uint32_t k = 0; k < stage->op_count; k++) {
+      if (graph->ops.data[stage->op_first + k].engine == WORK_ENGINE_MATRIX) {
+        count++;
+        break;
+      }
+    }
+  }
+  return count;
+}
+
+/* The products of a task beside its load; returns launches beyond the first. */
+static double add_matrix(const struct roofline_chip *rc, const struct work_graph *graph, const struct work_task *task,
+                         const struct roofline_load *load, struct roofline_task *out) {
+  unsigned left = roofline_count_products(graph, task);
+  const bool is_alone = left <= 1;
+  const struct roofline_load nothing = {.is_off_chip = load->is_off_chip};
+  double *resource_s = out->result.resource_s;
+  double largest = 0, reread_bytes = 0, floor_s = 0, launches = 0;
+  for (uint32_t i = 0; i < task->stage_count && left > 0; i++) {
+    const struct work_stage *stage = &graph->stages.data[task->stage_first + i];
+    struct roofline_contraction product;
+    bool is_run = roofline_stage_gemm(rc, graph, stage, is_alone ? load : &nothing, is_alone, &product);
+    left -= product.wanted != DTYPE_NONE;
+    if (!is_run) {
+      out->refused = product.wanted != DTYPE_NONE ? (uint8_t)product.wanted : out->refused;
+      continue;
+    }
+    resource_s[WORK_BOUND_MATRIX] += product.gemm.time_s;
+    resource_s[WORK_BOUND_VECTOR] += product.gemm.vector_s;
+    resource_s[WORK_BOUND_CACHE] += product.gemm.cache_bytes * rc->cache_s;
+    reread_bytes += product.gemm.reread_bytes;
+    launches += product.gemm.extra_launches;
+    floor_s += product.gemm.memory_floor_s;
+    out->matrix_flops += product.flop_count;
+    if (product.flop_count >= largest) {
+      largest = product.flop_count;
+      out->matrix_dtype = (uint8_t)product.runs_as;
+      out->matrix_wanted = (uint8_t)product.wanted;
+      out->matrix_precision = stage->precision;
+    }
+  }
+  if (out->matrix_wanted != out->matrix_dtype) {
+    out->result.runs_as = out->matrix_dtype;
+  }
+  out->off_chip_bytes += reread_bytes;
+  resource_s[WORK_BOUND_MEMORY] += reread_bytes * rc->memory_s;
+  if (load->is_off_chip) {
+    resource_s[WORK_BOUND_MEMORY] = fmax(resource_s[WORK_BOUND_MEMORY], floor_s);
+  }
+  return launches;
+}
+
+static bool has_matrix_demand(const struct work_graph *graph, const struct work_task *task) {
+  for (uint32_t i = 0; i < task->demand_count; i++) {
+    if (graph->demands.data[task->demand_first + i].engine == WORK_ENGINE_MATRIX) {
+      return true;
+    }
+  }
+  return false;
 }
 
 void roofline_task_estimate(const struct roofline_chip *rc, const struct work_graph *graph,
@@ -83,20 +131,14 @@ void roofline_task_estimate(const struct roofline_chip *rc, const struct work_gr
       || class_of == WORK_CLASS_CONTROL || (task->flags & WORK_TASK_OPAQUE)) {
     return;
   }
-  bool has_matrix = false;
-  add_engines(rc, graph, task, out, &has_matrix);
-  struct roofline_gemm extra = {.time_s = 0};
-  if (has_matrix) {
-    add_matrix(rc, graph, task, out, &extra);
+  struct roofline_load load;
+  roofline_task_load(rc, graph, task, out, &load);
+  double launches = 1;
+  if (has_matrix_demand(graph, task)) {
+    launches += add_matrix(rc, graph, task, &load, out);
   }
-  struct roofline_traffic traffic;
-  roofline_traffic_of(rc, graph, task, &traffic);
   double *resource_s = out->result.resource_s;
-  out->off_chip_bytes = traffic.off_chip_bytes + extra.reread_bytes;
-  resource_s[WORK_BOUND_MEMORY] =
-      fmax(traffic.time_s + extra.reread_bytes * rc->memory_s, traffic.off_chip_bytes > 0 ? extra.memory_floor_s : 0);
-  resource_s[WORK_BOUND_CACHE] = traffic.cache_time_s + extra.cache_bytes * rc->cache_s;
-  double launch_s = rc->launch_s * (1 + extra.extra_launches);
+  double launch_s = rc->launch_s * launches;
   resource_s[WORK_BOUND_LAUNCH] = launch_s;
   double slowest = 0;
   unsigned bound = WORK_BOUND_LAUNCH;
@@ -120,7 +162,8 @@ struct roofline_sums {
   double matrix_flops[DTYPE_COUNT]; /* by type computed in */
   double runs_as_count[DTYPE_COUNT][DTYPE_COUNT]; /* tasks by type of the program and type computed in */
   double refused_count[DTYPE_COUNT];
-  double narrowed_count[DTYPE_COUNT];
+  double f32_count[WORK_PRECISION_HIGHEST + 1]; /* tasks with f32 products by precision */
+  double vector_count[DTYPE_COUNT], vector_s[DTYPE_COUNT]; /* tasks with remarkable vector arithmetic, its time */
   double collectives, collective_bytes, opaque, host, unknown_trips;
 };
 
@@ -204,10 +247,18 @@ static void sum_task(const struct work_graph *graph, const struct work_task *tas
   sums->bytes += estimate->off_chip_bytes;
   if (estimate->matrix_flops > 0) {
     sums->matrix_flops[estimate->matrix_dtype] += estimate->matrix_flops;
-    sums->runs_as_count[estimate->matrix_wanted][estimate->matrix_dtype] += 1;
+    if (estimate->matrix_wanted == DTYPE_F32) {
+      sums->f32_count[estimate->matrix_precision] += 1;
+    } else {
+      sums->runs_as_count[estimate->matrix_wanted][estimate->matrix_dtype] += 1;
+    }
   }
   sums->refused_count[estimate->refused] += 1;
-  sums->narrowed_count[estimate->narrowed] += 1;
+  for (uint64_t left = estimate->vector_dtypes; left != 0; left &= left - 1) {
+    unsigned dtype = (unsigned)__builtin_ctzll(left);
+    sums->vector_count[dtype] += 1;
+    sums->vector_s[dtype] += estimate->result.resource_s[WORK_BOUND_VECTOR];
+  }
   if (estimate->result.bound == WORK_BOUND_NONE) {
     count_untimed(graph, task, sums);
     return;
@@ -285,20 +336,71 @@ static uint64_t to_count(double value) {
   return value >= 18446744073709549568.0 ? UINT64_MAX : (uint64_t)value;
 }
 
-static void note_types(const struct roofline_sums *sums, const struct hw_chip *chip, struct work_result *result) {
+/* 8-bit floats share one engine type, whose rate is that of the two that all vendors have; the other types of an engine
+ * differ from it in sign alone (ui8 and i8) or in width (i2). */
+static bool is_same_engine(enum dtype wanted, enum dtype as) {
+  if (hw_engine_type(wanted) != as) {
+    return false;
+  }
+  bool is_common_f8 = wanted == DTYPE_F8E4M3FN || wanted == DTYPE_F8E5M2;
+  return dtype_class_of(wanted) == DTYPE_CLASS_FLOAT ? wanted == as || is_common_f8
+                                                     : dtype_bits(wanted) == dtype_bits(as);
+}
+
+static void note_f32_products(const struct roofline_sums *sums, const struct roofline_chip *rc,
+                              struct work_result *result) {
+  static const char *const at[] = {"", " at HIGH precision", " at HIGHEST precision"};
+  for (unsigned p = 0; p <= WORK_PRECISION_HIGHEST; p++) {
+    enum dtype as = (enum dtype)rc->f32_as[p];
+    if (!(sums->f32_count[p] > 0) || as == DTYPE_F32) {
+      continue;
+    }
+    uint64_t count = to_count(sums->f32_count[p]);
+    if (rc->f32_passes[p] > 1) {
+      work_result_note(result, DIAG_W0502_DTYPE_AS, count, "f32 matrix products%s run as %g passes of %s on %s", at[p],
+                       rc->f32_passes[p], dtype_name(as), rc->hw->id);
+    } else {
+      work_result_note(result, DIAG_W0502_DTYPE_AS, count, "f32 matrix products%s run as %s on %s", at[p],
+                       dtype_name(as), rc->hw->id);
+    }
+  }
+}
+
+/* Wider types for element-wise arithmetic are common (bf16 in f32 lanes); they are worth a remark where the vector engine
+ * has a share in the time. */
+static void note_vector(const struct roofline_sums *sums, const struct roofline_chip *rc, enum dtype dtype,
+                        struct work_result *result) {
+  const double relevant_share = 0.01;
+  enum dtype as = (enum dtype)rc->vector_as[dtype];
+  uint64_t count = to_count(sums->vector_count[dtype]);
+  bool is_narrowed = rc->element_bytes[as] < rc->element_bytes[dtype];
+  if (count == 0 || (!is_narrowed && sums->vector_s[dtype] < relevant_share * sums->time_s)) {
+    return;
+  }
+  if (as != dtype && as != hw_engine_type(dtype)) {
+    work_result_note(result, DIAG_W0502_DTYPE_AS, count, "%s element-wise arithmetic runs as %s on %s",
+                     dtype_name(dtype), dtype_name(as), rc->hw->id);
+  } else {
+    work_result_note(result, DIAG_W0502_DTYPE_AS, count,
+                     "%s element-wise arithmetic runs at 1/%.0f of the f32 rate on %s", dtype_name(dtype),
+                     rc->vector_s[dtype] / rc->vector_s[DTYPE_F32], rc->hw->id);
+  }
+}
+
+static void note_types(const struct roofline_sums *sums, const struct roofline_chip *rc, struct work_result *result) {
+  const struct hw_chip *chip = rc->hw;
   for (unsigned wanted = DTYPE_NONE + 1; wanted < DTYPE_COUNT; wanted++) {
     for (unsigned as = DTYPE_NONE + 1; as < DTYPE_COUNT; as++) {
-      if (wanted != as && sums->runs_as_count[wanted][as] > 0 && hw_engine_type((enum dtype)wanted) != (enum dtype)as) {
+      if (sums->runs_as_count[wanted][as] > 0 && !is_same_engine((enum dtype)wanted, (enum dtype)as)) {
         work_result_note(result, DIAG_W0502_DTYPE_AS, to_count(sums->runs_as_count[wanted][as]),
                          "%s matrix products run as %s on %s", dtype_name((enum dtype)wanted),
                          dtype_name((enum dtype)as), chip->id);
       }
     }
-    if (sums->narrowed_count[wanted] > 0) {
-      work_result_note(result, DIAG_W0502_DTYPE_AS, to_count(sums->narrowed_count[wanted]),
-                       "%s element-wise arithmetic runs in a narrower type on %s", dtype_name((enum dtype)wanted),
-                       chip->id);
+    if (wanted == DTYPE_F32) {
+      note_f32_products(sums, rc, result);
     }
+    note_vector(sums, rc, (enum dtype)wanted, result);
     if (sums->refused_count[wanted] > 0) {
       result->is_refused = true;
       work_result_note(result, DIAG_E0501_DTYPE, to_count(sums->refused_count[wanted]), "%s cannot run %s", chip->id,
@@ -362,7 +464,7 @@ static void fill_result(const struct roofline_sums *sums, const struct roofline_
   result->opaque_tasks = to_count(sums->opaque);
   result->capacity_bytes = to_count(chip->memory_size_bytes);
   result->fits = fits(chip, &result->memory);
-  note_types(sums, chip, result);
+  note_types(sums, rc, result);
   note_untimed(sums, rc, result);
   if (!chip->has_off_chip && !result->fits) {
     result->is_refused = true;

@@ -6,12 +6,12 @@
 
 #include "cost/cost.h"
 
-enum { ROOFLINE_TILE_COUNT = 7 };
+enum { ROOFLINE_TILE_COUNT = 7, ROOFLINE_PARTS_COUNT = 48 };
 
 /* One GEMM kernel that a GPU library could launch. */
 struct roofline_tile {
   double m, n; /* output tile */
-  double slowdown; /* time of a tile / time at the matrix rate, ≥ 1: the operands come in slower than they are used */
+  double feed; /* operand elements it asks for per product, against the chip's own tile: ≥ 1 */
 };
 
 /* A chip as reciprocal rates: seconds per unit of work of the whole chip, efficiency included. */
@@ -22,15 +22,17 @@ struct roofline_chip {
   uint8_t matrix_as[DTYPE_COUNT]; /* type computed in */
   bool matrix_on_vector[DTYPE_COUNT]; /* no matrix unit takes the type: the vector engine does */
   double f32_flops[WORK_PRECISION_HIGHEST + 1]; /* F32 by precision, passes included */
+  double f32_passes[WORK_PRECISION_HIGHEST + 1];
   uint8_t f32_as[WORK_PRECISION_HIGHEST + 1];
   double vector_s[DTYPE_COUNT]; /* per FLOP; 0 = refused */
   uint8_t vector_as[DTYPE_COUNT];
+  bool is_vector_noted[DTYPE_COUNT]; /* runs in another type, or far slower than f32 */
   double integer_s[DTYPE_COUNT]; /* per operation */
   double function_s[WORK_FUNCTION_NONE + 1];
-  double function_f64_factor;
+  double function_f64_s[WORK_FUNCTION_NONE + 1];
   double element_bytes[DTYPE_COUNT];
   double memory_s; /* per byte off chip */
-  double memory_latency_s; /* of the first byte: memory_ramp_bytes at the full rate */
+  double memory_latency_s; /* of the first byte: memory_ramp_bytes at the published rate */
   double cache_s; /* per byte of the shared on-chip level; 0 = not modelled */
   double resident_bytes; /* what of that level a working set may fill */
   double launch_s;
@@ -42,31 +44,55 @@ struct roofline_chip {
   double matrix_units, array_rows, array_columns;
   struct roofline_tile tiles[ROOFLINE_TILE_COUNT];
   unsigned tile_count;
+  double tile_area; /* outputs of the chip's own tile */
+  double feed_s; /* of one operand byte of that tile, per product of its outputs: see tiles_init */
+  double parts[ROOFLINE_PARTS_COUNT]; /* into how many the streamed rows may be split; systolic rule */
+  unsigned parts_count;
   bool is_vector_known;
 };
 
 void roofline_chip_init(struct roofline_chip *rc, const struct hw_chip *chip, const struct cost_options *options);
 
+/* A matrix product to run. */
+struct roofline_product {
+  struct work_gemm gemm;
+  double flop_count; /* operations that count: all of `passes`, padding and dilation left out */
+  double
+      passes; /* real products of that shape: 4 for complex numbers, several for algorithms that split the operands */
+  double rate; /* FLOP/s of the type at matrix_efficiency */
+  double element_bytes; /* of one operand element */
+  double vector_s; /* per FLOP on the vector engine; 0 = not offered there */
+  bool is_alone; /* the only product of its task: its kernel may be split in two launches */
+};
+
+/* What else the task of a product does, so that the kernel is chosen by the time of the whole task. */
+struct roofline_load {
+  double vector_s, other_s; /* vector engine; the slower of the others */
+  double memory_s, cache_s;
+  bool is_off_chip; /* some operand comes from memory */
+};
+
 /* How a matrix product is run, and why. */
 struct roofline_gemm {
   double time_s; /* matrix unit alone */
-  double memory_floor_s; /* cores without a tile cannot ask for bytes */
+  double vector_s; /* on the vector engine instead */
+  double memory_floor_s; /* all cores together cannot ask for bytes faster */
   double reread_bytes; /* off-chip traffic beyond reading each operand once */
   double cache_bytes; /* partial sums of split-K */
   double extra_launches;
   double efficiency; /* of the peak of the type computed in */
+  double passes;
   double tile_m, tile_n, split, waves; /* tiled rule */
   double folds, cycles; /* systolic rule: per unit */
   bool is_weight_stationary;
 };
 
-/* The best of the kernels the chip offers. `flop_count` are the operations that count (padding and dilation left out);
- * `rate` FLOP/s of the type at matrix_efficiency; `element_bytes` of one operand element. */
-void roofline_gemm_choose(const struct roofline_chip *rc, const struct work_gemm *gemm, double flop_count, double rate,
-                          double element_bytes, struct roofline_gemm *out);
-/* One kernel of the tiled rule. */
-void roofline_gemm_tiled(const struct roofline_chip *rc, const struct work_gemm *gemm, const struct roofline_tile *tile,
-                         double split, double rate, double element_bytes, struct roofline_gemm *out);
+/* The best of the kernels the chip offers: the one with which the task is done first. */
+void roofline_gemm_choose(const struct roofline_chip *rc, const struct roofline_product *product,
+                          const struct roofline_load *load, struct roofline_gemm *out);
+/* One kernel of the tiled rule: fills time_s, tile, split, waves, cache_bytes, extra_launches. */
+void roofline_gemm_tiled(const struct roofline_chip *rc, const struct roofline_product *product,
+                         const struct roofline_tile *tile, double split, struct roofline_gemm *out);
 /* Cycles of one array that runs `folds` weight tiles of an R x C array over m rows each. Without double buffering the
  * formula of SCALE-Sim: folds (2R + C + m - 2); with it, loading hides behind the previous fold. */
 double roofline_systolic_cycles(double folds, double m, double rows, double columns, bool is_double_buffered);
@@ -89,16 +115,28 @@ struct roofline_task {
   double matrix_flops;
   uint8_t matrix_dtype; /* type computed in */
   uint8_t matrix_wanted; /* type of the program */
+  uint8_t matrix_precision; /* enum work_precision, of f32 products */
   uint8_t refused; /* dtype that the chip does not take; NONE else */
-  uint8_t narrowed; /* vector dtype computed in a narrower one; NONE else */
+  uint64_t vector_dtypes; /* bit per dtype whose arithmetic runs in another type, or far slower than f32 */
 };
 /* Not for loops and conditionals: those take the time of their subgraphs. */
 void roofline_task_estimate(const struct roofline_chip *rc, const struct work_graph *graph,
                             const struct work_task *task, struct roofline_task *out);
-/* The chosen kernel of one contraction stage; false when the stage is none or the type is refused. */
+/* What one contraction stage asks of the matrix unit. */
+struct roofline_contraction {
+  enum dtype wanted, runs_as; /* `wanted` NONE: the stage is no contraction */
+  double flop_count;
+  struct roofline_gemm gemm;
+};
+/* The chosen kernel of one contraction stage; false when the stage is none or the type is refused. `is_alone`: no other
+ * stage of the task is a contraction. */
 bool roofline_stage_gemm(const struct roofline_chip *rc, const struct work_graph *graph, const struct work_stage *stage,
-                         struct roofline_gemm *out, enum dtype *wanted, enum dtype *runs_as, double *flop_count);
-
+                         const struct roofline_load *load, bool is_alone, struct roofline_contraction *out);
+/* All but the products of a task: engines, and traffic, as the load that its products meet. */
+void roofline_task_load(const struct roofline_chip *rc, const struct work_graph *graph, const struct work_task *task,
+                        struct roofline_task *out, struct roofline_load *load);
+/* Stages with operations of the matrix unit. */
+unsigned roofline_count_products(const struct work_graph *graph, const struct work_task *task);
 void roofline_explain(const struct work_graph *graph, uint32_t task, const struct hw_chip *chip,
                       const struct cost_options *options, struct strbuf *out);
 

@@ -21,7 +21,6 @@ static const double tile_sizes[ROOFLINE_TILE_COUNT][2] = {{128, 256}, {256, 128}
 
 static const double resident_share =
     0.8; /* of the shared level: the rest is code, indices and the other kernel's lines */
-static const double balance_of_big_tile = 0.9; /* see tiles_init */
 static const double pipeline_fill_cycles = 1300; /* two trips to DRAM: 571 cycles on A100, 650 on H100 (gpu-benches) */
 static const double core_bytes_per_cycle = 32; /* one core's share of the memory path (XLA's GPU cost model) */
 static const double gpu_granule_bytes = 32; /* a sector; also one burst of HBM2 and HBM3 */
@@ -46,17 +45,31 @@ static void matrix_init(struct roofline_chip *rc, const struct cost_options *opt
     rc->matrix_on_vector[d] = flops <= chip->vector_flops[as];
   }
   const double passes[] = {1, positive_or(chip->f32_high_passes, 1), positive_or(chip->f32_highest_passes, 1)};
+  bool has_f32 = rc->matrix_as[DTYPE_F32] == DTYPE_F32;
   for (unsigned p = WORK_PRECISION_DEFAULT; p <= WORK_PRECISION_HIGHEST; p++) {
     enum dtype as = chip->f32_default_as;
     if (p == WORK_PRECISION_DEFAULT && options != NULL && options->f32_as != DTYPE_NONE) {
       as = options->f32_as;
     }
-    if (as == DTYPE_NONE || !(rc->matrix_flops[as] > 0)) {
+    /* HIGHEST is f32 itself where something multiplies f32; passes of a narrower type stand in for it elsewhere */
+    if (as == DTYPE_NONE || !(rc->matrix_flops[as] > 0) || (p == WORK_PRECISION_HIGHEST && has_f32)) {
       as = DTYPE_F32;
     }
     rc->f32_as[p] = rc->matrix_as[as];
-    rc->f32_flops[p] = rc->matrix_flops[as] / passes[p];
+    rc->f32_passes[p] = rc->f32_as[p] == DTYPE_F32 ? 1 : passes[p];
+    rc->f32_flops[p] = rc->matrix_flops[as] / rc->f32_passes[p];
   }
+}
+
+/* Remarks tell of floating types that run as another one and of those that code or few lanes make far slower than f32:
+ * more than ten times, where half the lanes and twice the width make two to four. */
+static bool is_vector_noted(const struct roofline_chip *rc, enum dtype dtype) {
+  const double far_slower = 10;
+  if (dtype_class_of(dtype) != DTYPE_CLASS_FLOAT || rc->vector_as[dtype] == DTYPE_NONE) {
+    return false;
+  }
+  return (rc->vector_as[dtype] != hw_engine_type(dtype) && rc->vector_as[dtype] != dtype)
+         || rc->vector_s[dtype] > far_slower * rc->vector_s[DTYPE_F32];
 }
 
 static void vector_init(struct roofline_chip *rc) {
@@ -78,37 +91,49 @@ static void vector_init(struct roofline_chip *rc) {
       rc->integer_s[d] = 2 / (f32 * efficiency);
     }
   }
+  for (unsigned d = DTYPE_NONE + 1; d < DTYPE_COUNT; d++) {
+    rc->is_vector_noted[d] = is_vector_noted(rc, (enum dtype)d);
+  }
   for (unsigned f = 0; f <= WORK_FUNCTION_NONE; f++) {
     double rate = f < HW_FUNCTION_COUNT ? chip->function_rate[f] : 0;
     rc->function_s[f] = rate > 0 ? 1 / rate : f32 > 0 ? function_adds[f] * 2 / f32 : 0;
   }
+  /* units for special functions compute f32; f64 ones are code on the f64 lanes */
   double f64 = chip->vector_flops[DTYPE_F64];
-  rc->function_f64_factor = f64 > 0 && f32 > f64 ? f32 / f64 : 1;
+  for (unsigned f = 0; f <= WORK_FUNCTION_NONE; f++) {
+    rc->function_f64_s[f] = fmax(rc->function_s[f], f64 > 0 ? function_adds[f] * 2 / f64 : 0);
+  }
 }
 
-/* A tile of tm x tn outputs needs (tm + tn) operand bytes per tm tn products, so small tiles wait for the shared level.
- * The library's own large tile is balanced by construction (multicast between cores of a cluster where the level alone
- * would be too slow): its feed takes at most `balance_of_big_tile` of its compute time, at 2-byte operands. */
+/* A tile of tm x tn outputs needs (tm + tn) operand elements per tm tn products, so small tiles wait for the shared level:
+ * `feed_s` times the element size, the tile's `feed` and the products is the time that takes. */
 static void tiles_init(struct roofline_chip *rc) {
   const struct hw_chip *chip = rc->hw;
-  double rate = positive_or(rc->matrix_flops[DTYPE_BF16], rc->matrix_flops[DTYPE_F32]);
-  double big_intensity = chip->tile_m * chip->tile_n / (chip->tile_m + chip->tile_n);
-  double balance = balance_of_big_tile;
-  if (chip->cache_Bps > 0 && rate > 0) {
-    balance = fmin(balance, rate / chip->cache_Bps / big_intensity);
-  }
+  double big = chip->tile_m * chip->tile_n / (chip->tile_m + chip->tile_n);
+  rc->tile_area = chip->tile_m * chip->tile_n;
+  rc->feed_s = chip->cache_Bps > 0 ? 1 / (2 * big * chip->cache_Bps) : (double)INFINITY;
   for (unsigned i = 0; i < ROOFLINE_TILE_COUNT; i++) {
     double m = tile_sizes[i][0], n = tile_sizes[i][1];
-    if (m * n > chip->tile_m * chip->tile_n) {
+    if (m * n > rc->tile_area) {
       continue;
     }
-    struct roofline_tile *tile = &rc->tiles[rc->tile_count++];
-    tile->m = m;
-    tile->n = n;
-    tile->slowdown = fmax(1, balance * big_intensity * (m + n) / (m * n));
+    rc->tiles[rc->tile_count++] = (struct roofline_tile){m, n, fmax(1, big * (m + n) / (m * n))};
   }
   if (rc->tile_count == 0) {
     rc->tiles[rc->tile_count++] = (struct roofline_tile){chip->tile_m, chip->tile_n, 1};
+  }
+}
+
+/* Splits of the streamed rows that are tried: about two per octave up to twice the number of arrays, and one part per
+ * array. The list does not depend on the product, so that a smaller product has every choice of a larger one. */
+static void parts_init(struct roofline_chip *rc) {
+  rc->parts[rc->parts_count++] = 1;
+  for (double p = 2; p < 2 * rc->matrix_units && rc->parts_count + 3 <= ROOFLINE_PARTS_COUNT; p *= 2) {
+    rc->parts[rc->parts_count++] = p;
+    rc->parts[rc->parts_count++] = 1.5 * p;
+  }
+  if (rc->matrix_units > 1) {
+    rc->parts[rc->parts_count++] = floor(rc->matrix_units);
   }
 }
 
@@ -123,9 +148,9 @@ void roofline_chip_init(struct roofline_chip *rc, const struct hw_chip *chip, co
 
   rc->cores = positive_or(chip->cores, 1);
   rc->memory_s = chip->memory_Bps > 0 ? 1 / (chip->memory_Bps * positive_or(chip->memory_efficiency, 1)) : 0;
-  rc->memory_latency_s = chip->memory_ramp_bytes * rc->memory_s;
+  rc->memory_latency_s = chip->memory_Bps > 0 ? chip->memory_ramp_bytes / chip->memory_Bps : 0;
   rc->cache_s = chip->cache_Bps > 0 ? 1 / chip->cache_Bps : 0;
-  rc->resident_bytes = chip->cache_Bps > chip->memory_Bps ? resident_share * chip->cache_size_bytes : 0;
+  rc->resident_bytes = chip->cache_Bps > 0 ? resident_share * chip->cache_size_bytes : 0;
   rc->launch_s = chip->launch_s;
   double clock_Hz = positive_or(chip->clock_Hz, positive_or(chip->matrix_clock_Hz, 1e9));
   rc->is_tiled = chip->tile_m > 0 && chip->tile_n > 0;
@@ -137,5 +162,7 @@ void roofline_chip_init(struct roofline_chip *rc, const struct hw_chip *chip, co
   rc->matrix_units = rc->cores * positive_or(chip->matrix_units_per_core, 1);
   if (rc->is_tiled) {
     tiles_init(rc);
+  } else {
+    parts_init(rc);
   }
 }

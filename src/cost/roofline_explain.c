@@ -13,42 +13,77 @@ static void put_resources(const struct roofline_task *estimate, struct strbuf *o
   }
 }
 
+static void put_product_types(const struct roofline_chip *rc, const struct roofline_contraction *product,
+                              const struct work_stage *stage, struct strbuf *out) {
+  static const char *const at[] = {"", " at HIGH precision", " at HIGHEST precision"};
+  bool is_f32 = product->wanted == DTYPE_F32;
+  if (is_f32) {
+    strbuf_puts(out, at[stage->precision]);
+  }
+  if (product->runs_as != product->wanted) {
+    strbuf_printf(out, " run as %s", dtype_name(product->runs_as));
+  }
+  double f32_passes = is_f32 ? rc->f32_passes[stage->precision] : 1;
+  if (f32_passes > 1) {
+    strbuf_printf(out, " in %g passes", f32_passes);
+  }
+  if (product->gemm.passes > 1) {
+    strbuf_printf(out, ", %g products", product->gemm.passes);
+  }
+}
+
 static void put_gemm(const struct roofline_chip *rc, const struct work_graph *graph, const struct work_stage *stage,
-                     struct strbuf *out) {
-  struct roofline_gemm gemm;
+                     const struct roofline_load *load, bool is_alone, struct strbuf *out) {
+  struct roofline_contraction product;
   struct work_gemm shape;
-  enum dtype wanted = DTYPE_NONE, runs_as;
-  double flops;
-  if (!roofline_stage_gemm(rc, graph, stage, &gemm, &wanted, &runs_as, &flops)) {
-    if (wanted != DTYPE_NONE) {
-      strbuf_printf(out, "  %s is refused by %s\n", dtype_name(wanted), rc->hw->id);
+  if (!roofline_stage_gemm(rc, graph, stage, load, is_alone, &product)) {
+    if (product.wanted != DTYPE_NONE) {
+      strbuf_printf(out, "  %s is refused by %s\n", dtype_name(product.wanted), rc->hw->id);
     }
     return;
   }
+  const struct roofline_gemm *gemm = &product.gemm;
   if (work_stage_gemm(graph, stage, &shape)) {
     strbuf_printf(out, "  gemm      batch %" PRIu64 " m %" PRIu64 " n %" PRIu64 " k %" PRIu64 ", %s", shape.batch,
-                  shape.m, shape.n, shape.k, dtype_name(wanted));
+                  shape.m, shape.n, shape.k, dtype_name(product.wanted));
   } else {
-    strbuf_printf(out, "  product   %s", dtype_name(wanted));
+    strbuf_printf(out, "  product   %s", dtype_name(product.wanted));
   }
-  if (runs_as != wanted) {
-    strbuf_printf(out, " run as %s", dtype_name(runs_as));
-  }
-  strbuf_printf(out, ", %.4g GFLOP at %.4g TFLOP/s x %.2f\n", flops / 1e9, rc->hw->matrix_flops[runs_as] / 1e12,
-                rc->hw->matrix_efficiency);
-  if (gemm.tile_m > 0) {
-    strbuf_printf(out, "  tiles     %.0f x %.0f, split of k %.0f, %.0f waves on %.0f cores", gemm.tile_m, gemm.tile_n,
-                  gemm.split, gemm.waves, rc->cores);
-  } else if (gemm.cycles > 0) {
+  put_product_types(rc, &product, stage, out);
+  strbuf_printf(out, ", %.4g GFLOP at %.4g TFLOP/s x %.2f\n", product.flop_count / 1e9,
+                rc->hw->matrix_flops[product.runs_as] / 1e12, rc->hw->matrix_efficiency);
+  if (gemm->vector_s > 0) {
+    strbuf_puts(out, "  on the vector engine");
+  } else if (gemm->tile_m > 0) {
+    strbuf_printf(out, "  tiles     %.0f x %.0f, split of k %.0f, %.0f waves on %.0f cores", gemm->tile_m, gemm->tile_n,
+                  gemm->split, gemm->waves, rc->cores);
+  } else if (gemm->cycles > 0) {
     strbuf_printf(out, "  array     %.0f x %.0f, %.0f folds per unit on %.0f units, %.0f cycles, %s stationary",
-                  rc->array_rows, rc->array_columns, gemm.folds, rc->matrix_units, gemm.cycles,
-                  gemm.is_weight_stationary ? "right operand" : "left operand");
+                  rc->array_rows, rc->array_columns, gemm->folds, rc->matrix_units, gemm->cycles,
+                  gemm->is_weight_stationary ? "right operand" : "left operand");
   } else {
     strbuf_puts(out, "  no shape rule");
   }
-  strbuf_printf(out, "; %.1f %% of a large product\n", gemm.efficiency * 100);
-  if (gemm.reread_bytes > 0) {
-    strbuf_printf(out, "  operands are read again: %.3f MB more\n", gemm.reread_bytes / 1e6);
+  strbuf_printf(out, "; %.1f %% of a large product\n", gemm->efficiency * 100);
+  if (gemm->reread_bytes > 0) {
+    strbuf_printf(out, "  operands are read again: %.3f MB more\n", gemm->reread_bytes / 1e6);
+  }
+}
+
+/* The types of element-wise arithmetic, and what they run as. */
+static void put_vector(const struct roofline_chip *rc, const struct work_graph *graph, const struct work_task *task,
+                       struct strbuf *out) {
+  for (uint32_t i = 0; i < task->demand_count; i++) {
+    const struct work_demand_entry *entry = &graph->demands.data[task->demand_first + i];
+    enum dtype as = (enum dtype)rc->vector_as[entry->dtype];
+    if (entry->engine != WORK_ENGINE_VECTOR || as == DTYPE_NONE) {
+      continue;
+    }
+    strbuf_printf(out, "  vector    %s", dtype_name((enum dtype)entry->dtype));
+    if (as != (enum dtype)entry->dtype) {
+      strbuf_printf(out, " run as %s", dtype_name(as));
+    }
+    strbuf_printf(out, ", %.4g GFLOP at %.4g TFLOP/s\n", (double)entry->ops / 1e9, 1e-12 / rc->vector_s[entry->dtype]);
   }
 }
 
@@ -86,9 +121,14 @@ void roofline_explain(const struct work_graph *graph, uint32_t task_index, const
   strbuf_printf(out, "  time      %12.3f us, bound by %s\n", estimate.result.time_s * 1e6,
                 work_bound_name((enum work_bound)estimate.result.bound));
   put_resources(&estimate, out);
-  for (uint32_t i = 0; i < task->stage_count; i++) {
-    put_gemm(&rc, graph, &graph->stages.data[task->stage_first + i], out);
+  struct roofline_task engines = {.matrix_flops = 0};
+  struct roofline_load load;
+  roofline_task_load(&rc, graph, task, &engines, &load);
+  unsigned products = roofline_count_products(graph, task);
+  for (uint32_t i = 0; i < task->stage_count && products > 0; i++) {
+    put_gemm(&rc, graph, &graph->stages.data[task->stage_first + i], &load, products == 1, out);
   }
+  put_vector(&rc, graph, task, out);
   struct roofline_traffic traffic;
   roofline_traffic_of(&rc, graph, task, &traffic);
   strbuf_printf(out, "  traffic   %.3f MB off chip at %.4g GB/s x %.2f, %.3f MB in all", traffic.off_chip_bytes / 1e6,

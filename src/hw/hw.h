@@ -1,6 +1,7 @@
 /* Chips: what one accelerator can do, with the source of every number.
  *
- * A chip is one YAML file under hardware/<vendor>/; it may inherit a family under hardware/families/. Reading a file
+ * A chip is one YAML file under hardware/<vendor>/; it may inherit a family under hardware/families/ or another chip, and
+ * inherits the generic family of its kind when it names none. Reading a file
  * gives two views: the *facts* (every field as written, with unit, source, kind and disagreeing values), which
  * `chips show` prints, and the *typed* chip below, filled from the facts through the rows of hw_fields.def, which cost
  * models and simulators read. Units are SI; rates are dense, a fused multiply-add counts as two operations; bandwidths
@@ -11,7 +12,7 @@
  *   name: NVIDIA H100 SXM5 80GB
  *   vendor: NVIDIA
  *   kind: gpu                      # gpu tpu npu icca dataflow cpu soc
- *   inherit: nvidia_hopper         # optional family (a file in hardware/families/); own fields override
+ *   inherit: nvidia_hopper         # optional family or chip, by id; own fields override
  *   aliases: [h100]                # short names for --on
  *   sources:                       # cited by key below; "derived" is built in: arithmetic on other fields
  *     xla: {title: "XLA GpuTargetConfig h100_sxm.txtpb", url: "https://...", rank: tool}
@@ -44,7 +45,7 @@ enum hw_kind {
   HW_KIND_COUNT
 };
 
-/* Which compiler's fusion rules a chip's programs go through; see lower/fuse.h. */
+/* Which compiler's fusion rules a chip's programs go through; see lower/lower.h. */
 enum hw_fusion { HW_FUSION_NONE, HW_FUSION_GPU, HW_FUSION_TPU };
 
 /* How trustworthy a number is. INFERRED carries its reasoning in the note. */
@@ -74,7 +75,7 @@ struct hw_field {
   const char *chosen; /* why this one, when sources disagree; may be NULL */
   const struct hw_fact *disputed; /* the others */
   size_t disputed_count;
-  const char *inherited_from; /* family id, or NULL when the chip states it */
+  const char *inherited_from; /* id of the family or chip, or NULL when the chip states it */
   const char *file; /* the file that states it */
   uint32_t line, column; /* of its key there */
 };
@@ -94,8 +95,9 @@ enum hw_function {
 };
 
 struct hw_chip {
-  const char *id, *name, *vendor, *family; /* family NULL when none */
-  const char *const *lineage; /* the family, the family above it, ...; NULL-terminated */
+  const char *id, *name, *vendor, *family; /* family: what it inherits, NULL when nothing */
+  const char *const *lineage; /* the family or chip inherited, what that inherits, ...; NULL-terminated */
+  const char *defaults; /* the generic family in the lineage when no file names one to inherit; NULL else */
   enum hw_kind kind;
   enum hw_fusion fusion;
   const char *file;
@@ -135,6 +137,8 @@ struct hw_chip {
   double matrix_efficiency; /* fraction of peak a large well-shaped GEMM reaches (measured) */
   double memory_efficiency; /* fraction of peak a large stream reaches (measured) */
   double memory_ramp_bytes; /* transfer size at which half of memory_efficiency is reached */
+  /* what fills cache_Bps and memory_ramp_bytes where no file states them: times memory_Bps */
+  double cache_bw_factor, memory_latency_s;
   double vector_efficiency; /* fraction of vector_flops that unfused element-wise code reaches */
 
   const struct hw_field *fields; /* sorted by key */
@@ -153,7 +157,7 @@ struct hw_database {
  * STATUS_INPUT then, and the database holds the good ones. */
 enum status hw_database_load(struct hw_database *db, const char *directory, struct diag_list *diags);
 void hw_database_release(struct hw_database *db);
-/* Loads one chip file (for --on path/to/chip.yaml); families are looked up below `directory`. The chip lives in the arena
+/* Loads one chip file (for --on path/to/chip.yaml); what it inherits is looked up below `directory`. The chip lives in the arena
  * of `db`, which must be a loaded or zeroed database; it does not join `chips`, so that pointers into those stay valid. */
 enum status hw_chip_load(struct hw_database *db, const char *path, const char *directory, struct diag_list *diags,
                          const struct hw_chip **chip);
@@ -168,10 +172,12 @@ const struct hw_chip *hw_database_find(const struct hw_database *db, const char 
  * an unknown group. A family's group holds the chips of the families below it as well. */
 size_t hw_database_group(const struct hw_database *db, const char *group, const struct hw_chip **chips,
                          size_t capacity);
+/* The group with the name nearest to `group`, for messages; NULL when none is near. Without '@'. */
+const char *hw_database_near_group(const struct hw_database *db, const char *group);
 const struct hw_field *hw_chip_field(const struct hw_chip *chip, const char *key);
 /* The value of a numeric fact; false when it is absent or not a number. */
 bool hw_chip_number(const struct hw_chip *chip, const char *key, double *value);
-/* True when `family` is the chip's family or one above it. */
+/* True when the chip inherits the family or chip of that id, directly or not. */
 bool hw_chip_is_a(const struct hw_chip *chip, const char *family);
 
 /* The engine type that stands for `dtype` in the rate tables; DTYPE_NONE for NONE. */
@@ -192,6 +198,11 @@ size_t hw_chip_peaks(const struct hw_chip *chip, struct hw_check *checks, size_t
 /* Recomputes published peaks (W0309 when they differ by more than 3 %) and bounds numbers against each other (E0303).
  * STATUS_INPUT when there was an error. */
 enum status hw_chip_check(const struct hw_chip *chip, struct diag_list *diags);
+/* Warns of what keeps the chip from predicting (W0310) and of own keys that nothing reads but that look like keys that are
+ * read (W0311). Keys that a chip of `known` has are facts in use; `known` may be NULL. */
+void hw_chip_check_keys(const struct hw_chip *chip, const struct hw_database *known, struct diag_list *diags);
+/* True when the field comes from the defaults of the chip's kind. */
+bool hw_field_is_default(const struct hw_chip *chip, const struct hw_field *field);
 
 const char *hw_kind_name(enum hw_kind kind);
 const char *hw_fact_kind_name(enum hw_fact_kind kind);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/strbuf.h"
 #include "hw/hw_load.h"
 
@@ -107,9 +108,7 @@ static bool parse_number(const struct hw_node *node, double *out) {
   if (digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X')) {
     return false;
   }
-  char *end = NULL;
-  *out = strtod(text, &end);
-  return end != text && *end == '\0';
+  return decimal_parse(text, strlen(text), out);
 }
 
 static bool check_number(struct fact_context *c, const struct hw_node *node, double number) {

@@ -173,6 +173,32 @@ static void set_default(double *member, double value) {
   }
 }
 
+/* How far from the chip a fact is stated; UINT32_MAX when it is not. */
+static uint32_t distance_of(const struct hw_fact_row *rows, size_t row_count, const char *key) {
+  const struct hw_fact_row *row = row_by_key(rows, row_count, key);
+  return row != NULL ? row->distance : UINT32_MAX;
+}
+
+/* Numbers that a file may state as a multiple of mem.bw. A multiple stated nearer to the chip than the number wins. */
+static void derive_memory(struct hw_chip *chip, const struct hw_fact_row *rows, size_t row_count) {
+  if (!chip->has_off_chip) { /* no level between the cores and their only memory */
+    chip->cache_size_bytes = chip->cache_Bps = chip->memory_ramp_bytes = 0;
+    return;
+  }
+  static const char *const cache_keys[] = {"model.cache_bw", "l3.bw", "l2.bw_measured"};
+  uint32_t cache_distance = UINT32_MAX;
+  for (size_t i = 0; i < sizeof cache_keys / sizeof cache_keys[0]; i++) {
+    uint32_t distance = distance_of(rows, row_count, cache_keys[i]);
+    cache_distance = distance < cache_distance ? distance : cache_distance;
+  }
+  if (chip->cache_size_bytes > 0 && distance_of(rows, row_count, "model.cache_bw_factor") < cache_distance) {
+    chip->cache_Bps = chip->cache_bw_factor * chip->memory_Bps;
+  }
+  if (distance_of(rows, row_count, "model.memory_latency") < distance_of(rows, row_count, "model.memory_ramp")) {
+    chip->memory_ramp_bytes = chip->memory_latency_s * chip->memory_Bps;
+  }
+}
+
 /* What follows from the stated fields; see hw_fields.def for each rule's wording. */
 static void derive(struct hw_chip *chip, const struct hw_fact_row *rows, size_t row_count) {
   set_default(&chip->clock_Hz, chip->vector_clock_Hz > 0 ? chip->vector_clock_Hz : chip->matrix_clock_Hz);
@@ -189,6 +215,7 @@ static void derive(struct hw_chip *chip, const struct hw_fact_row *rows, size_t 
     chip->memory_size_bytes = chip->scratch_size_bytes;
     chip->memory_Bps = chip->scratch_Bps;
   }
+  derive_memory(chip, rows, row_count);
   hw_rates_resolve(chip);
   double as_rate = chip->matrix_flops[chip->f32_default_as];
   double exact_rate = chip->matrix_flops[DTYPE_F32];
@@ -196,21 +223,37 @@ static void derive(struct hw_chip *chip, const struct hw_fact_row *rows, size_t 
   set_default(&chip->f32_highest_passes, as_rate > exact_rate && exact_rate > 0 ? as_rate / exact_rate : 1);
 }
 
+enum { FIELD_ROW_COUNT = sizeof field_rows / sizeof field_rows[0] };
+
+/* A chip that states model.launch does not want the measured overhead of the chip that it inherits. */
+static bool is_nearest(const struct hw_fact_row *const found[FIELD_ROW_COUNT], size_t index) {
+  for (size_t i = 0; i < FIELD_ROW_COUNT; i++) {
+    bool is_same = field_rows[i].reader == NULL && field_rows[i].offset == field_rows[index].offset;
+    if (is_same && found[i] != NULL && found[i]->distance < found[index]->distance) {
+      return false;
+    }
+  }
+  return true;
+}
+
 void hw_chip_fill(struct hw_chip *chip, const struct hw_fact_row *rows, size_t row_count) {
   memset(chip->matrix_runs_as, HW_RUNS_DEFAULT, sizeof chip->matrix_runs_as);
   memset(chip->vector_runs_as, HW_RUNS_DEFAULT, sizeof chip->vector_runs_as);
   chip->f32_default_as = DTYPE_F32;
-  for (size_t i = 0; i < sizeof field_rows / sizeof field_rows[0]; i++) {
+  const struct hw_fact_row *found[FIELD_ROW_COUNT];
+  for (size_t i = 0; i < FIELD_ROW_COUNT; i++) {
+    found[i] = row_by_key(rows, row_count, field_rows[i].key);
+  }
+  for (size_t i = 0; i < FIELD_ROW_COUNT; i++) {
     const struct hw_field_row *typed = &field_rows[i];
-    const struct hw_fact_row *row = row_by_key(rows, row_count, typed->key);
-    if (row == NULL) {
+    if (found[i] == NULL) {
       continue;
     }
     if (typed->reader != NULL) {
-      struct hw_text_context context = {.node = row->value, .source = row->source, .chip = chip};
+      struct hw_text_context context = {.node = found[i]->value, .source = found[i]->source, .chip = chip};
       typed->reader(&context);
-    } else {
-      set_default((double *)((char *)chip + typed->offset), row->field.fact.value.number);
+    } else if (is_nearest(found, i)) {
+      set_default((double *)((char *)chip + typed->offset), found[i]->field.fact.value.number);
     }
   }
   derive(chip, rows, row_count);

@@ -105,6 +105,17 @@ bool hw_chip_is_a(const struct hw_chip *chip, const char *family) {
   return false;
 }
 
+bool hw_field_is_default(const struct hw_chip *chip, const struct hw_field *field) {
+  bool is_below = false;
+  for (const char *const *f = chip->lineage; f != NULL && *f != NULL && chip->defaults != NULL; f++) {
+    is_below = is_below || strcmp(*f, chip->defaults) == 0;
+    if (is_below && field->inherited_from != NULL && strcmp(*f, field->inherited_from) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static bool is_in_group(const struct hw_chip *chip, const char *group) {
   return hw_name_equal(group, "all") || hw_name_equal(group, hw_kind_name(chip->kind))
          || hw_name_equal(group, chip->vendor) || hw_chip_is_a(chip, group);
@@ -136,6 +147,38 @@ size_t hw_database_group(const struct hw_database *db, const char *group, const 
     }
   }
   return count;
+}
+
+const char *hw_database_near_group(const struct hw_database *db, const char *group) {
+  VEC(const char *) names = {0};
+  (void)vec_push(&names, "all");
+  (void)vec_push(&names, "demo");
+  for (int kind = 0; kind < HW_KIND_COUNT; kind++) {
+    (void)vec_push(&names, hw_kind_name((enum hw_kind)kind));
+  }
+  for (size_t i = 0; i < db->chips.count; i++) {
+    const struct hw_chip *chip = &db->chips.data[i];
+    for (const char *const *f = chip->lineage; *f != NULL; f++) {
+      (void)vec_push(&names, *f);
+    }
+  }
+  char folded[64] = {0};
+  const char *name = group[0] == '@' ? group + 1 : group;
+  for (size_t i = 0; i + 1 < sizeof folded && name[i] != '\0'; i++) {
+    folded[i] = fold(name[i]);
+  }
+  const char *near = nearest_name(folded, names.data, names.count);
+  for (size_t i = 0; near == NULL && i < db->chips.count; i++) { /* "nvidia5": vendors are written with capitals */
+    const char *vendor = db->chips.data[i].vendor;
+    char lower[64] = {0};
+    for (size_t k = 0; k + 1 < sizeof lower && vendor[k] != '\0'; k++) {
+      lower[k] = fold(vendor[k]);
+    }
+    const char *one[] = {lower};
+    near = nearest_name(folded, one, 1) != NULL ? vendor : NULL;
+  }
+  vec_release(&names);
+  return near;
 }
 
 const struct hw_field *hw_chip_field(const struct hw_chip *chip, const char *key) {

@@ -64,6 +64,7 @@ struct hw_fact_row {
   struct hw_field field;
   const struct hw_node *value; /* lives as long as the loader */
   const struct source *source;
+  uint32_t distance; /* files between the chip and the one that states it */
 };
 
 /* Fills the typed members of `chip` from `rows` and resolves what follows from them. */

@@ -12,7 +12,7 @@
  *                    ├─ blocks[], regions[]
  *                    └─ strings   interned texts (names, symbols)
  *
- * Path: made by mlir/ and import/, checked by analyze/, rewritten by pass/, read by lower/ and interp/.
+ * Path: made by mlir/, checked by analyze/, read by lower/.
  * Ownership: the module owns all; ir_module_free releases all. Failure of any creating function (memory or budget) gives
  * handle 0 and sets module->out_of_memory, so a caller may check once at the end.
  */
@@ -116,6 +116,10 @@ struct ir_type_data {
   struct ir_attr encoding; /* TENSOR: e.g. #stablehlo.bounds<...>; 0 = none */
   uint32_t text; /* OPAQUE, TOKEN: interned text */
   uint32_t quant; /* QUANTIZED: index into module->quants */
+  /* TUPLE, FUTURE: sums over the parts, saturating. Kept because parts may be shared: types that are small as handles can
+   * have millions of leaves. */
+  uint32_t leaf_count;
+  uint64_t size_bytes;
 };
 
 /* !quant.uniform<storage:expressed[:axis], {scale:zero_point, ...}> */
@@ -325,6 +329,9 @@ bool ir_type_is_static(const struct ir_module *m, struct ir_type t); /* a ranked
 uint64_t ir_type_element_count(const struct ir_module *m, struct ir_type t);
 /* Bytes in device memory: packed elements of tensors, sum over tuples, 0 for tokens; saturates. */
 uint64_t ir_type_size_bytes(const struct ir_module *m, struct ir_type t);
+/* Number of tensors and scalars in a type: 1 for one of them, the sum over the parts of TUPLE and FUTURE (saturating), 0
+ * for others. */
+uint32_t ir_type_leaf_count(const struct ir_module *m, struct ir_type t);
 
 /* attributes; equal content gives the equal handle */
 struct ir_attr ir_attr_bool(struct ir_module *m, bool value);

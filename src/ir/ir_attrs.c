@@ -54,8 +54,9 @@ static struct ir_attr intern_attr(struct ir_module *m, struct ir_attr_data *a, c
     a->data = copy;
   }
   uint32_t id = (uint32_t)m->attrs.count;
-  if (!vec_push(&m->attrs, *a) || !vec_push(&m->attr_chain, newest) || !map_set(&m->attr_index, hash, id)) {
-    return fail(m);
+  if (!vec_reserve(&m->attrs, m->attrs.count + 1) || !vec_reserve(&m->attr_chain, m->attr_chain.count + 1)
+      || !map_set(&m->attr_index, hash, id) || !vec_push(&m->attrs, *a) || !vec_push(&m->attr_chain, newest)) {
+    return fail(m); /* both arrays keep one length */
   }
   return (struct ir_attr){id};
 }

@@ -109,9 +109,9 @@ static bool append_results(struct ir_module *m, struct ir_op op, const struct ir
 
 struct ir_op ir_op_create(struct ir_module *m, struct ir_block block, const struct ir_op_spec *spec) {
   struct ir_op op = {(uint32_t)m->ops.count};
+  uint32_t name = spec->name ? spec->name : intern_add_cstr(&m->strings, ir_opcode_info(spec->opcode)->name);
   struct ir_op_data data = {.opcode = (uint16_t)spec->opcode,
-                            .name = spec->name ? spec->name
-                                               : intern_add_cstr(&m->strings, ir_opcode_info(spec->opcode)->name),
+                            .name = name,
                             .operand_count = spec->operand_count,
                             .result_first = (uint32_t)m->values.count,
                             .result_count = spec->result_count,
@@ -120,7 +120,8 @@ struct ir_op ir_op_create(struct ir_module *m, struct ir_block block, const stru
                             .successor_count = spec->successor_count,
                             .offset = spec->offset,
                             .location = spec->location};
-  bool ok = append_list(m, (const uint32_t *)spec->operands, spec->operand_count, &data.operand_first)
+  bool ok = name != UINT32_MAX
+            && append_list(m, (const uint32_t *)spec->operands, spec->operand_count, &data.operand_first)
             && append_attrs(m, spec->attrs, spec->attr_count, &data.attr_first)
             && append_list(m, (const uint32_t *)spec->regions, spec->region_count, &data.region_first)
             && append_list(m, (const uint32_t *)spec->successors, spec->successor_count, &data.successor_first)

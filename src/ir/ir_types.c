@@ -14,8 +14,9 @@ static struct ir_type add_type(struct ir_module *m, uint64_t hash, const struct 
   uint32_t id = (uint32_t)m->types.count;
   uint32_t previous = 0;
   map_get(&m->type_index, hash, &previous);
-  if (!vec_push(&m->types, *type) || !vec_push(&m->type_chain, previous) || !map_set(&m->type_index, hash, id)) {
-    return fail(m);
+  if (!vec_reserve(&m->types, m->types.count + 1) || !vec_reserve(&m->type_chain, m->type_chain.count + 1)
+      || !map_set(&m->type_index, hash, id) || !vec_push(&m->types, *type) || !vec_push(&m->type_chain, previous)) {
+    return fail(m); /* both arrays keep one length */
   }
   return (struct ir_type){id};
 }
@@ -100,6 +101,11 @@ struct ir_type ir_type_unranked(struct ir_module *m, struct ir_type element) {
 struct ir_type ir_type_list(struct ir_module *m, enum ir_type_kind kind, const struct ir_type *types, uint32_t count,
                             uint32_t input_count) {
   struct ir_type_data t = {.kind = (uint8_t)kind, .count = count, .input_count = input_count};
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t leaves = ir_type_leaf_count(m, types[i]);
+    t.leaf_count = leaves > UINT32_MAX - t.leaf_count ? UINT32_MAX : t.leaf_count + leaves;
+    t.size_bytes = sat_add_u64(t.size_bytes, ir_type_size_bytes(m, types[i]));
+  }
   return intern_type(m, &t, NULL, types);
 }
 
@@ -177,14 +183,27 @@ uint64_t ir_type_element_count(const struct ir_module *m, struct ir_type type) {
 uint64_t ir_type_size_bytes(const struct ir_module *m, struct ir_type type) {
   const struct ir_type_data *t = ir_type_get(m, type);
   if (t->kind == IR_TYPE_TUPLE || t->kind == IR_TYPE_FUTURE) {
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < t->count; i++) {
-      sum = sat_add_u64(sum, ir_type_size_bytes(m, (struct ir_type){m->lists.data[t->first + i]}));
-    }
-    return sum;
+    return t->size_bytes;
   }
   if (t->kind == IR_TYPE_SCALAR) {
     return dtype_size_bytes((enum dtype)t->dtype, 1);
   }
   return t->dtype == DTYPE_NONE ? 0 : dtype_size_bytes((enum dtype)t->dtype, ir_type_element_count(m, type));
+}
+
+uint32_t ir_type_leaf_count(const struct ir_module *m, struct ir_type type) {
+  const struct ir_type_data *t = ir_type_get(m, type);
+  switch (t->kind) {
+  case IR_TYPE_SCALAR:
+  case IR_TYPE_QUANTIZED:
+  case IR_TYPE_TENSOR:
+  case IR_TYPE_MEMREF:
+  case IR_TYPE_UNRANKED:
+    return 1;
+  case IR_TYPE_TUPLE:
+  case IR_TYPE_FUTURE:
+    return t->leaf_count;
+  default:
+    return 0;
+  }
 }

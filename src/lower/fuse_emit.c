@@ -1,6 +1,9 @@
 /* From nodes to the fused graph: one task per live node, its members' stages in their old order, and the border that is
  * left. A task that became a member of several nodes is written once with its own tensors and otherwise with copies of
- * them, so that every tensor has one producer. Tasks that only rename storage follow what they rename. */
+ * them, so that every tensor has one producer. Tasks that only rename storage follow what they rename.
+ *
+ * The new graph begins as a copy of the old one's arrays, and a stage that is taken over as it was goes on using its axes,
+ * operations, accesses and maps there, also when it is taken over several times. Only accesses that change are appended. */
 #include <math.h>
 #include <string.h>
 
@@ -18,6 +21,8 @@ struct emitter {
   const struct work_graph *graph;
   struct work_graph *out;
   uint32_t serial; /* number of the node being written, from 1 */
+  bool has_clones; /* that node has copies of tensors */
+  bool are_items_sorted;
   bool *is_written; /* per task */
   uint32_t *stored_by; /* per tensor: node that leaves it in memory, or FUSE_NONE */
   uint32_t *alias_first; /* per canonical tensor: task + 1 that renames it (or an alias of it) */
@@ -28,8 +33,7 @@ struct emitter {
   uint32_t *task_seen; /* per task: serial of the node it is an item of */
   double *wanted; /* per canonical tensor: elements that members read, under `inside` */
   VEC(struct emit_item) items;
-  VEC(struct work_access) reads, writes, accesses;
-  VEC(const int16_t *) maps;
+  VEC(struct work_access) reads, writes; /* border */
 };
 
 static uint32_t canonical_of(const struct emitter *emitter, uint32_t tensor) {
@@ -84,8 +88,6 @@ static void emitter_release(struct emitter *emitter) {
   vec_release(&emitter->items);
   vec_release(&emitter->reads);
   vec_release(&emitter->writes);
-  vec_release(&emitter->accesses);
-  vec_release(&emitter->maps);
 }
 
 static bool copy_arrays(const struct work_graph *from, struct work_graph *to) {
@@ -94,11 +96,10 @@ static bool copy_arrays(const struct work_graph *from, struct work_graph *to) {
    && (from->member.count == 0                                                                                         \
        || memcpy(to->member.data, from->member.data, from->member.count * sizeof *from->member.data) != NULL)          \
    && ((to->member.count = from->member.count), true))
-  bool ok = COPY(tensors) && COPY(dims) && COPY(collectives) && COPY(inputs) && COPY(outputs) && COPY(carried);
+  bool ok = COPY(tensors) && COPY(dims) && COPY(collectives) && COPY(inputs) && COPY(outputs) && COPY(carried)
+            && COPY(axes) && COPY(ops) && COPY(accesses) && COPY(maps) && vec_reserve(&to->tasks, from->tasks.count)
+            && vec_reserve(&to->stages, from->stages.count);
 #undef COPY
-  ok = ok && vec_reserve(&to->tasks, from->tasks.count) && vec_reserve(&to->stages, from->stages.count)
-       && vec_reserve(&to->axes, from->axes.count) && vec_reserve(&to->ops, from->ops.count)
-       && vec_reserve(&to->accesses, from->accesses.count) && vec_reserve(&to->maps, from->maps.count);
   for (size_t t = 0; t < to->tensors.count && ok; t++) {
     to->tensors.data[t].producer = 0;
     to->tensors.data[t].is_materialised = false;
@@ -110,9 +111,9 @@ static bool copy_arrays(const struct work_graph *from, struct work_graph *to) {
 static uint32_t last_reader(const struct fuse_level *level, uint32_t tensor) {
   uint32_t last = 0;
   for (uint32_t link = level->tensors[tensor].first_user; link != 0; link = level->users.data[link - 1].next) {
-    const struct fuse_node *node = &level->nodes[level->users.data[link - 1].node];
-    if (node->is_alive && node->position > last && fuse_use_find(node->reads, node->read_count, tensor) != NULL) {
-      last = node->position;
+    const struct fuse_user *user = &level->users.data[link - 1];
+    if (fuse_user_is_live(level, user) && level->nodes[user->node].position > last) {
+      last = level->nodes[user->node].position;
     }
   }
   return last;
@@ -139,6 +140,24 @@ static bool may_keep_alias(const struct emitter *emitter, uint32_t tensor, const
   return false;
 }
 
+/* An access of the new graph is in place only where the tensor still shares its storage. */
+static void settle_in_place(struct work_graph *out, uint32_t access_first, uint32_t access_count) {
+  for (uint32_t i = 0; i < access_count; i++) {
+    struct work_access *access = &out->accesses.data[access_first + i];
+    if (out->tensors.data[access->tensor].alias_of == 0) {
+      access->flags &= (uint8_t)~WORK_ACCESS_IN_PLACE;
+    }
+  }
+}
+
+static void settle_task(struct emitter *emitter, const struct work_task *task) {
+  settle_in_place(emitter->out, task->access_first, task->access_count);
+  for (uint32_t s = 0; s < task->stage_count; s++) {
+    const struct work_stage *stage = &emitter->graph->stages.data[task->stage_first + s];
+    settle_in_place(emitter->out, stage->access_first, stage->access_count);
+  }
+}
+
 static void drop_broken_aliases(struct emitter *emitter) {
   const struct work_graph *graph = emitter->graph;
   for (uint32_t i = 0; i < graph->tasks.count; i++) {
@@ -152,6 +171,7 @@ static void drop_broken_aliases(struct emitter *emitter) {
       if (graph->tensors.data[write->tensor].alias_of != 0 && fuse_is_loose_alias(task, write)
           && (node == FUSE_NONE || !may_keep_alias(emitter, write->tensor, &emitter->level->nodes[node]))) {
         emitter->out->tensors.data[write->tensor].alias_of = 0;
+        settle_task(emitter, task);
       }
     }
   }
@@ -160,6 +180,8 @@ static void drop_broken_aliases(struct emitter *emitter) {
 /* ---- what a node consists of ---- */
 
 static void add_item(struct emitter *emitter, uint32_t task, bool is_original) {
+  size_t count = emitter->items.count;
+  emitter->are_items_sorted &= count == 0 || emitter->items.data[count - 1].task < task;
   emitter->task_seen[task] = emitter->serial;
   if (!vec_push(&emitter->items, ((struct emit_item){task, is_original, 1}))) {
     emitter->out->out_of_memory = true;
@@ -209,6 +231,7 @@ static void collect_items(struct emitter *emitter, uint32_t index) {
   const struct fuse_node *node = &emitter->level->nodes[index];
   const struct work_graph *graph = emitter->graph;
   vec_clear(&emitter->items);
+  emitter->are_items_sorted = true;
   for (uint32_t m = 0; m < node->member_count; m++) {
     const struct work_task *task = &graph->tasks.data[node->members[m]];
     bool is_original = member_is_original(emitter, index, task) && !emitter->is_written[node->members[m]];
@@ -227,7 +250,7 @@ static void collect_items(struct emitter *emitter, uint32_t index) {
       }
     }
   }
-  if (emitter->items.count > 1) {
+  if (!emitter->are_items_sorted) {
     qsort(emitter->items.data, emitter->items.count, sizeof *emitter->items.data, compare_items);
   }
 }
@@ -262,13 +285,6 @@ static void find_shares(struct emitter *emitter, uint32_t index) {
 
 /* ---- writing ---- */
 
-/* An access of the new graph: in place only where the tensor still shares its storage. */
-static void settle_in_place(const struct work_graph *out, struct work_access *access) {
-  if (out->tensors.data[access->tensor].alias_of == 0) {
-    access->flags &= (uint8_t)~WORK_ACCESS_IN_PLACE;
-  }
-}
-
 static void scale_access(const struct work_graph *graph, struct work_access *access, double share) {
   uint64_t count = graph->tensors.data[access->tensor].element_count;
   if (share < 1) {
@@ -297,47 +313,72 @@ static void clone_tensor(struct emitter *emitter, uint32_t tensor) {
   }
   emitter->clone[tensor] = (uint32_t)emitter->out->tensors.count;
   emitter->clone_of[tensor] = emitter->serial;
+  emitter->has_clones = true;
   if (!vec_push(&emitter->out->tensors, copy)) {
     emitter->out->out_of_memory = true;
     emitter->clone[tensor] = tensor;
   }
 }
 
-static void write_stage(struct emitter *emitter, const struct work_stage *stage, const struct emit_item *item) {
-  const struct work_graph *graph = emitter->graph;
+/* Does the item's stage need accesses of its own in the new graph? */
+static bool is_stage_changed(const struct emitter *emitter, const struct work_stage *stage,
+                             const struct emit_item *item) {
+  bool is_changed = !item->is_original || item->share < 1;
+  for (uint32_t i = 0; i < stage->access_count && emitter->has_clones && !is_changed; i++) {
+    uint32_t tensor = emitter->graph->accesses.data[stage->access_first + i].tensor;
+    is_changed = mapped(emitter, tensor) != tensor;
+  }
+  return is_changed;
+}
+
+static void change_stage(struct emitter *emitter, struct work_stage *stage, const struct emit_item *item) {
   struct work_graph *out = emitter->out;
-  vec_clear(&emitter->accesses);
-  vec_clear(&emitter->maps);
+  uint32_t old_first = stage->access_first;
+  stage->access_first = (uint32_t)out->accesses.count;
+  if (!vec_reserve(&out->accesses, out->accesses.count + stage->access_count)) {
+    out->out_of_memory = true;
+    return;
+  }
   for (uint32_t i = 0; i < stage->access_count; i++) {
-    struct work_access access = graph->accesses.data[stage->access_first + i];
+    struct work_access access = out->accesses.data[old_first + i]; /* settled, and with the same map */
     if (i >= stage->read_count && !item->is_original) {
       clone_tensor(emitter, access.tensor);
     }
     access.tensor = mapped(emitter, access.tensor);
-    settle_in_place(out, &access);
     if (item->share < 1) {
       scale_access(out, &access, item->share);
     }
-    const int16_t *map = access.map_count > 0 ? graph->maps.data + access.map_first : NULL;
-    if (!vec_push(&emitter->accesses, access) || !vec_push(&emitter->maps, map)) {
-      out->out_of_memory = true;
-      return;
-    }
+    out->accesses.data[out->accesses.count++] = access;
   }
-  struct work_stage copy = *stage;
   if (item->share < 1) {
-    copy.applications = (uint64_t)ceil((double)work_stage_applications(graph, stage) * item->share);
+    stage->applications = (uint64_t)ceil((double)work_stage_applications(emitter->graph, stage) * item->share);
   }
-  work_stage_add(out, &copy, graph->axes.data + stage->axis_first, stage->axis_count, graph->ops.data + stage->op_first,
-                 stage->op_count, emitter->accesses.data, emitter->maps.data, stage->access_count);
 }
 
 static void write_stages(struct emitter *emitter, const struct emit_item *item) {
   const struct work_task *task = &emitter->graph->tasks.data[item->task];
   for (uint32_t s = 0; s < task->stage_count; s++) {
-    write_stage(emitter, &emitter->graph->stages.data[task->stage_first + s], item);
+    struct work_stage stage = emitter->graph->stages.data[task->stage_first + s];
+    if (is_stage_changed(emitter, &stage, item)) {
+      change_stage(emitter, &stage, item);
+    }
+    if (!vec_push(&emitter->out->stages, stage)) {
+      emitter->out->out_of_memory = true;
+      return;
+    }
   }
   emitter->is_written[item->task] |= item->is_original;
+}
+
+/* Appends a task made of the stages written since the last one. */
+static void write_task(struct emitter *emitter, struct work_task task, uint32_t access_first, uint32_t access_count) {
+  struct work_graph *out = emitter->out;
+  task.stage_first = out->stages_in_tasks;
+  task.stage_count = (uint32_t)out->stages.count - task.stage_first;
+  task.access_first = access_first;
+  task.access_count = access_count;
+  out->stages_in_tasks = (uint32_t)out->stages.count;
+  out->out_of_memory |= !vec_push(&out->tasks, task);
 }
 
 /* A task that is a node of its own, or an alias beside what it renames: as it was. */
@@ -345,16 +386,7 @@ static void write_alone(struct emitter *emitter, uint32_t index) {
   const struct work_task *task = &emitter->graph->tasks.data[index];
   struct emit_item item = {index, true, 1};
   write_stages(emitter, &item);
-  vec_clear(&emitter->reads);
-  for (uint32_t k = 0; k < task->access_count; k++) {
-    struct work_access access = emitter->graph->accesses.data[task->access_first + k];
-    settle_in_place(emitter->out, &access);
-    if (!vec_push(&emitter->reads, access)) {
-      emitter->out->out_of_memory = true;
-      return;
-    }
-  }
-  work_task_add(emitter->out, task, emitter->reads.data, task->access_count);
+  write_task(emitter, *task, task->access_first, task->access_count);
 }
 
 static void border_read(struct emitter *emitter, struct work_access access) {
@@ -392,14 +424,13 @@ static void collect_border(struct emitter *emitter, uint32_t index) {
     }
     const struct work_task *task = &graph->tasks.data[item->task];
     for (uint32_t k = 0; k < task->access_count; k++) {
-      struct work_access access = graph->accesses.data[task->access_first + k];
+      struct work_access access = emitter->out->accesses.data[task->access_first + k];
       if (k < task->read_count) {
         if (emitter->inside[canonical_of(emitter, access.tensor)] != emitter->serial) {
           scale_access(emitter->out, &access, item->share);
           border_read(emitter, access);
         }
       } else if (emitter->stored_by[access.tensor] == index) {
-        settle_in_place(emitter->out, &access);
         if (!vec_push(&emitter->writes, access)) {
           emitter->out->out_of_memory = true;
         }
@@ -430,6 +461,7 @@ static void write_node(struct emitter *emitter, uint32_t index) {
   const struct fuse_node *node = &emitter->level->nodes[index];
   struct work_graph *out = emitter->out;
   emitter->serial++;
+  emitter->has_clones = false;
   if (node->member_count == 1) {
     write_alone(emitter, node->members[0]);
     return;
@@ -441,18 +473,23 @@ static void write_node(struct emitter *emitter, uint32_t index) {
   }
   collect_border(emitter, index);
   struct work_task task = emitter->graph->tasks.data[find_hero(emitter, index)];
-  task.read_count = (uint16_t)emitter->reads.count;
-  for (size_t w = 0; w < emitter->writes.count; w++) {
-    if (!vec_push(&emitter->reads, emitter->writes.data[w])) {
-      out->out_of_memory = true;
-      return;
-    }
+  size_t reads = emitter->reads.count, writes = emitter->writes.count, first = out->accesses.count;
+  if (!vec_reserve(&out->accesses, first + reads + writes)) {
+    out->out_of_memory = true;
+    return;
   }
-  work_task_add(out, &task, emitter->reads.data, (uint32_t)emitter->reads.count);
+  for (size_t i = 0; i < reads + writes; i++) {
+    struct work_access access = i < reads ? emitter->reads.data[i] : emitter->writes.data[i - reads];
+    access.map_count = 0; /* borders have none */
+    out->accesses.data[out->accesses.count++] = access;
+  }
+  task.read_count = (uint16_t)reads;
+  write_task(emitter, task, (uint32_t)first, (uint32_t)(reads + writes));
 }
 
 static void write_aliases(struct emitter *emitter, uint32_t tensor) {
   emitter->serial++; /* copies made for the inside of the node before do not count here */
+  emitter->has_clones = false;
   for (uint32_t link = emitter->alias_first[tensor]; link != 0; link = emitter->alias_next[link - 1]) {
     write_alone(emitter, link - 1);
   }

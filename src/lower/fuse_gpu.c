@@ -29,11 +29,36 @@ static bool is_matrix_transpose(const struct fuse_level *level, const struct fus
   return map[rank - 2] == (int16_t)(rank - 1) && map[rank - 1] == (int16_t)(rank - 2);
 }
 
-static bool gpu_can_fuse(const struct fuse_level *level, const struct fuse_node *producer,
-                         const struct fuse_node *consumer, uint32_t user_count) {
-  if (user_count > 1 && (producer->is_expensive || producer->role != FUSE_LOOP)) {
+/* A piece of a stacked tensor that lies in one stretch of memory: of the leading dimensions one element, of the others all.
+ * A matrix product takes it by its address. */
+static bool is_stacked_slice(const struct fuse_level *level, const struct fuse_node *node) {
+  const struct work_task *task = fuse_node_task(level, node);
+  const struct work_graph *graph = level->graph;
+  if (node->member_count != 1 || (task->kind != WORK_SLICE && task->kind != WORK_DYNAMIC_SLICE) || task->read_count < 1
+      || task->access_count != task->read_count + 1u) {
     return false;
   }
+  const struct work_access *border = graph->accesses.data + task->access_first;
+  const struct work_tensor *whole = &graph->tensors.data[border[0].tensor];
+  const struct work_tensor *piece = &graph->tensors.data[border[task->read_count].tensor];
+  const int64_t *from = graph->dims.data + whole->dims_first, *to = graph->dims.data + piece->dims_first;
+  bool is_cut = true;
+  for (uint32_t d = 0; d < whole->rank && whole->rank == piece->rank; d++) {
+    is_cut &= to[d] == 1;
+    if (!is_cut && to[d] != from[d]) {
+      return false;
+    }
+  }
+  return whole->rank == piece->rank && whole->rank > 1;
+}
+
+static bool is_product(const struct fuse_level *level, const struct fuse_node *node, bool takes_slices) {
+  return node->role == FUSE_MATRIX && !node->writes_in_place
+         && (!takes_slices || fuse_node_task(level, node)->kind == WORK_MATMUL);
+}
+
+static bool gpu_can_fuse(const struct fuse_level *level, const struct fuse_node *producer,
+                         const struct fuse_node *consumer) {
   switch (producer->role) {
   case FUSE_LOOP:
     return consumer->role != FUSE_MATRIX;
@@ -62,7 +87,7 @@ static void take_epilogue(struct fuse_level *level, uint32_t product) {
   for (;;) {
     struct fuse_node *node = &level->nodes[product];
     uint32_t user;
-    if (node->is_pinned || fuse_node_is_needed(level, node) || fuse_node_users(level, node, &user, 1) != 1) {
+    if (node->is_pinned || node->is_needed || fuse_node_users(level, node, &user, 1) != 1) {
       return;
     }
     struct fuse_node *consumer = &level->nodes[user];
@@ -81,12 +106,13 @@ static void take_epilogue(struct fuse_level *level, uint32_t product) {
   }
 }
 
-/* Casts and matrix transposes of an operand whose every reader is a product. */
+/* Casts, matrix transposes and slices of an operand whose every reader is a product. */
 static void take_prologue(struct fuse_level *level, uint32_t index) {
   enum { MAX_PRODUCTS = 4 };
   const struct fuse_node *node = &level->nodes[index];
   bool is_cast = is_single(level, node, level->label_convert);
-  if ((!is_cast && !is_matrix_transpose(level, node)) || node->is_pinned || fuse_node_is_needed(level, node)) {
+  bool is_slice = !is_cast && is_stacked_slice(level, node);
+  if ((!is_cast && !is_slice && !is_matrix_transpose(level, node)) || node->is_pinned || node->is_needed) {
     return;
   }
   uint32_t users[MAX_PRODUCTS];
@@ -95,8 +121,7 @@ static void take_prologue(struct fuse_level *level, uint32_t index) {
     return;
   }
   for (uint32_t i = 0; i < count; i++) {
-    const struct fuse_node *product = &level->nodes[users[i]];
-    if (product->role != FUSE_MATRIX || product->writes_in_place) {
+    if (!is_product(level, &level->nodes[users[i]], is_slice)) {
       return;
     }
   }
@@ -112,12 +137,12 @@ static void take_prologue(struct fuse_level *level, uint32_t index) {
 
 static void gpu_library_calls(struct fuse_level *level) {
   for (uint32_t i = (uint32_t)level->graph->tasks.count; i-- > 0;) {
-    if (level->nodes[i].is_alive) {
+    if (level->is_alive[i]) {
       take_prologue(level, i);
     }
   }
   for (uint32_t i = 0; i < level->graph->tasks.count && !level->out_of_memory; i++) {
-    if (level->nodes[i].is_alive && level->nodes[i].role == FUSE_MATRIX) {
+    if (level->is_alive[i] && level->nodes[i].role == FUSE_MATRIX) {
       take_epilogue(level, i);
     }
   }
@@ -147,6 +172,7 @@ const struct fuse_rules fuse_rules_gpu = {
             [WORK_GATHER] = FUSE_LOOP,
             [WORK_SCATTER] = FUSE_SCATTER,
         },
+    .max_row_elements = 32768,
     .launch_s = 1.3e-6,
     .memory_Bps = 2.0e12,
     .vector_ops = 1.0e13,

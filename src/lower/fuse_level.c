@@ -22,6 +22,7 @@ static void tensors_init(struct fuse_level *level) {
   const struct work_graph *graph = level->graph;
   for (uint32_t t = 0; t < graph->tensors.count; t++) {
     level->tensors[t].canonical = t;
+    level->tensors[t].size_bytes = (double)graph->tensors.data[t].size_bytes;
     level->tensors[t].owner = FUSE_NONE;
   }
   for (uint32_t i = 0; i < graph->tasks.count; i++) {
@@ -46,35 +47,30 @@ static void tensors_init(struct fuse_level *level) {
   }
 }
 
-const struct fuse_use *fuse_use_find(const struct fuse_use *uses, uint32_t count, uint32_t tensor) {
-  uint32_t low = 0, high = count;
-  while (low < high) {
-    uint32_t middle = (low + high) / 2;
-    if (uses[middle].tensor < tensor) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low < count && uses[low].tensor == tensor ? &uses[low] : NULL;
+/* Touched bytes of a tensor, at most its size. */
+static double up_to_size(const struct fuse_level *level, uint32_t tensor, double bytes) {
+  double size = level->tensors[tensor].size_bytes;
+  return bytes < size ? bytes : size;
 }
 
-/* Inserts into an ascending list with room; a tensor that is there already gets the bytes added, up to its size. */
-static void use_insert(const struct work_graph *graph, struct fuse_use *uses, uint32_t *count, uint32_t tensor,
+/* Inserts into an ascending list with room; a tensor that is there already gets the bytes added, up to its size. Returns
+ * whether it is new. */
+static bool use_insert(const struct fuse_level *level, struct fuse_use *uses, uint32_t *count, uint32_t tensor,
                        double bytes) {
-  double size = (double)graph->tensors.data[tensor].size_bytes;
   uint32_t at = *count;
   while (at > 0 && uses[at - 1].tensor > tensor) {
     at--;
   }
   if (at > 0 && uses[at - 1].tensor == tensor) {
-    double sum = uses[at - 1].bytes + bytes;
-    uses[at - 1].bytes = sum < size ? sum : size;
-    return;
+    uses[at - 1].bytes = up_to_size(level, tensor, uses[at - 1].bytes + bytes);
+    return false;
   }
-  memmove(uses + at + 1, uses + at, (*count - at) * sizeof *uses);
-  uses[at] = (struct fuse_use){tensor, bytes < size ? bytes : size};
+  for (uint32_t i = *count; i > at; i--) {
+    uses[i] = uses[i - 1];
+  }
+  uses[at] = (struct fuse_use){tensor, up_to_size(level, tensor, bytes)};
   (*count)++;
+  return true;
 }
 
 static double access_bytes(const struct work_graph *graph, const struct work_access *access) {
@@ -118,16 +114,14 @@ bool fuse_is_loose_alias(const struct work_task *task, const struct work_access 
          && (write->flags & WORK_ACCESS_PARTIAL) == 0;
 }
 
-static void node_border(struct fuse_level *level, uint32_t index) {
+/* `uses` has room for the task's border. */
+static void node_border(struct fuse_level *level, uint32_t index, struct fuse_use *uses) {
   const struct work_graph *graph = level->graph;
   const struct work_task *task = &graph->tasks.data[index];
   const struct work_access *border = graph->accesses.data + task->access_first;
   struct fuse_node *node = &level->nodes[index];
-  node->reads = level_alloc(level, task->read_count, sizeof *node->reads);
-  node->writes = level_alloc(level, task->access_count - task->read_count, sizeof *node->writes);
-  if (level->out_of_memory) {
-    return;
-  }
+  node->reads = uses;
+  node->writes = uses + task->read_count;
   double widest_read = 0;
   bool is_free = work_kind_info((enum work_kind)task->kind)->is_free;
   for (uint32_t k = 0; k < task->access_count; k++) {
@@ -136,22 +130,24 @@ static void node_border(struct fuse_level *level, uint32_t index) {
     double elements = (double)border[k].touched_elements;
     if (k < task->read_count) {
       widest_read = elements > widest_read ? elements : widest_read;
-      uint32_t before = node->read_count;
-      use_insert(graph, node->reads, &node->read_count, tensor, bytes);
-      if (node->read_count > before) {
+      if (use_insert(level, node->reads, &node->read_count, tensor, bytes)) {
+        node->read_mask |= (uint64_t)1 << (tensor % 64);
         add_user(level, tensor, index);
       }
     } else {
       node->output_elements = elements > node->output_elements ? elements : node->output_elements;
-      use_insert(graph, node->writes, &node->write_count, border[k].tensor, bytes);
+      (void)use_insert(level, node->writes, &node->write_count, border[k].tensor, bytes);
+      node->is_needed |= level->tensors[border[k].tensor].is_output;
       node->writes_in_place |=
           !is_free && graph->tensors.data[border[k].tensor].alias_of != 0 && !fuse_is_loose_alias(task, &border[k]);
     }
   }
   node->loop_elements = node->role == FUSE_REDUCE ? widest_read : node->output_elements;
+  node->reduced_elements = node->role == FUSE_REDUCE ? node->output_elements : 0;
 }
 
-static void node_sum(struct fuse_node *node) {
+/* What follows from the uses and the work of a node. */
+static void node_sum(const struct fuse_level *level, struct fuse_node *node) {
   node->read_bytes = node->write_bytes = 0;
   for (uint32_t i = 0; i < node->read_count; i++) {
     node->read_bytes += node->reads[i].bytes;
@@ -159,24 +155,21 @@ static void node_sum(struct fuse_node *node) {
   for (uint32_t i = 0; i < node->write_count; i++) {
     node->write_bytes += node->writes[i].bytes;
   }
+  node->time_s = fuse_kernel_s(level->rules, node->read_bytes + node->write_bytes, node->work_s);
 }
 
-static void node_init(struct fuse_level *level, uint32_t index) {
+static void node_init(struct fuse_level *level, uint32_t index, struct fuse_use *uses) {
   const double trivial_bytes = 64; /* a few scalars */
   const struct work_task *task = &level->graph->tasks.data[index];
   struct fuse_node *node = &level->nodes[index];
-  node->is_alive = true;
-  node->members = level_alloc(level, 1, sizeof *node->members);
-  if (node->members == NULL) {
-    return;
-  }
-  node->members[0] = index;
+  level->is_alive[index] = true;
+  node->members = &level->numbers[index];
   node->member_count = 1;
   bool is_fixed = (task->flags & (WORK_TASK_PREFUSED | WORK_TASK_OPAQUE)) != 0 || task->stage_count == 0;
   node->role = is_fixed ? FUSE_OPAQUE : level->rules->roles[task->kind];
   node->work_s = node_work_s(level, task);
-  node_border(level, index);
-  node_sum(node);
+  node_border(level, index, uses);
+  node_sum(level, node);
   bool makes = task->kind == WORK_IOTA || task->kind == WORK_BROADCAST || task->kind == WORK_CONSTANT;
   node->is_trivial = makes && node->role == FUSE_LOOP && node->read_bytes <= trivial_bytes;
   node->is_expensive = task->kind == WORK_REDUCE_WINDOW || task->kind == WORK_GATHER;
@@ -214,34 +207,54 @@ static bool pin_in_place(struct fuse_level *level) {
   return true;
 }
 
-enum status fuse_level_init(struct fuse_level *level, const struct work_graph *graph, const struct fuse_rules *rules) {
+static bool nodes_init(struct fuse_level *level) {
+  const struct work_graph *graph = level->graph;
+  size_t use_count = 0;
+  bool has_in_place = false;
+  for (uint32_t i = 0; i < graph->tasks.count; i++) {
+    level->numbers[i] = i;
+    use_count += graph->tasks.data[i].access_count;
+  }
+  struct fuse_use *uses = level_alloc(level, use_count, sizeof *uses);
+  for (uint32_t i = 0; i < graph->tasks.count && uses != NULL; i++) {
+    if (!level->is_alias_task[i]) {
+      node_init(level, i, uses);
+      uses += graph->tasks.data[i].access_count;
+      has_in_place |= level->nodes[i].writes_in_place;
+    }
+  }
+  return !level->out_of_memory && (!has_in_place || pin_in_place(level));
+}
+
+enum status fuse_level_init(struct fuse_level *level, const struct work_graph *graph, const struct fuse_rules *rules,
+                            struct fuse_operand_range *operand_range) {
   memset(level, 0, sizeof *level);
   arena_init(&level->arena, 0);
   level->graph = graph;
   level->rules = rules;
+  level->operand_range = operand_range;
   level->nodes = calloc(graph->tasks.count + 1, sizeof *level->nodes);
   level->tensors = calloc(graph->tensors.count + 1, sizeof *level->tensors);
   level->is_alias_task = calloc(graph->tasks.count + 1, sizeof *level->is_alias_task);
-  if (level->nodes == NULL || level->tensors == NULL || level->is_alias_task == NULL
-      || !vec_reserve(&level->users, graph->accesses.count)) {
+  level->is_alive = calloc(graph->tasks.count + 1, sizeof *level->is_alive);
+  level->numbers = malloc((graph->tasks.count + 1) * sizeof *level->numbers);
+  if (level->nodes == NULL || level->tensors == NULL || level->is_alias_task == NULL || level->is_alive == NULL
+      || level->numbers == NULL || !vec_reserve(&level->users, graph->accesses.count)) {
     return STATUS_MEMORY;
   }
   level->label_convert = intern_find(graph->strings, "convert", 7);
   level->label_add = intern_find(graph->strings, "add", 3);
   level->label_maximum = intern_find(graph->strings, "maximum", 7);
   tensors_init(level);
-  for (uint32_t i = 0; i < graph->tasks.count; i++) {
-    if (!level->is_alias_task[i]) {
-      node_init(level, i);
-    }
-  }
-  return level->out_of_memory || !pin_in_place(level) ? STATUS_MEMORY : STATUS_OK;
+  return nodes_init(level) ? STATUS_OK : STATUS_MEMORY;
 }
 
 void fuse_level_release(struct fuse_level *level) {
   free(level->nodes);
   free(level->tensors);
   free(level->is_alias_task);
+  free(level->is_alive);
+  free(level->numbers);
   free(level->order);
   vec_release(&level->users);
   arena_release(&level->arena);
@@ -254,20 +267,19 @@ const struct work_task *fuse_node_task(const struct fuse_level *level, const str
 uint32_t fuse_node_users(struct fuse_level *level, const struct fuse_node *node, uint32_t *found, uint32_t limit) {
   uint32_t count = 0;
   for (uint32_t w = 0; w < node->write_count; w++) {
-    uint32_t tensor = node->writes[w].tensor;
-    uint32_t *link = &level->tensors[tensor].first_user;
+    uint32_t earlier = count; /* readers of other outputs, which may come up again */
+    uint32_t *link = &level->tensors[node->writes[w].tensor].first_user;
     while (*link != 0) {
       struct fuse_user *user = &level->users.data[*link - 1];
-      const struct fuse_node *reader = &level->nodes[user->node];
-      if (!reader->is_alive || fuse_use_find(reader->reads, reader->read_count, tensor) == NULL) {
-        *link = user->next; /* stale: fused away */
+      if (!fuse_user_is_live(level, user)) {
+        *link = user->next;
         continue;
       }
-      bool is_new = true;
-      for (uint32_t k = 0; k < count && w > 0; k++) {
-        is_new &= found[k] != user->node;
+      uint32_t k = 0;
+      while (k < earlier && found[k] != user->node) {
+        k++;
       }
-      if (is_new) {
+      if (k == earlier) {
         if (count == limit) {
           return limit + 1;
         }
@@ -279,30 +291,34 @@ uint32_t fuse_node_users(struct fuse_level *level, const struct fuse_node *node,
   return count;
 }
 
-bool fuse_node_is_needed(const struct fuse_level *level, const struct fuse_node *node) {
-  for (uint32_t w = 0; w < node->write_count; w++) {
-    if (level->tensors[node->writes[w].tensor].is_output) {
-      return true;
-    }
-  }
-  return false;
-}
-
+/* The union of two ascending lists, made in the array of `into` from its end: what comes before the first member of `from`
+ * stays where it is. */
 static void merge_members(struct fuse_level *level, struct fuse_node *into, const struct fuse_node *from) {
-  uint32_t *merged = level_alloc(level, into->member_count + from->member_count, sizeof *merged);
-  if (merged == NULL) {
-    return;
+  uint32_t total = into->member_count + from->member_count;
+  if (total > into->member_capacity) {
+    uint32_t *grown = level_alloc(level, 2 * (size_t)total, sizeof *grown);
+    if (grown == NULL) {
+      return;
+    }
+    memcpy(grown, into->members, into->member_count * sizeof *grown);
+    into->members = grown;
+    into->member_capacity = 2 * total;
   }
-  uint32_t a = 0, b = 0, count = 0;
-  while (a < into->member_count || b < from->member_count) {
-    uint32_t left = a < into->member_count ? into->members[a] : FUSE_NONE;
-    uint32_t right = b < from->member_count ? from->members[b] : FUSE_NONE;
-    merged[count++] = left < right ? left : right;
-    a += left <= right;
-    b += right <= left;
+  uint32_t *members = into->members, left = into->member_count, right = from->member_count, at = total;
+  while (right > 0) {
+    uint32_t member = from->members[right - 1];
+    if (left > 0 && members[left - 1] > member) {
+      members[--at] = members[--left];
+      continue;
+    }
+    left -= left > 0 && members[left - 1] == member;
+    members[--at] = member;
+    right--;
   }
-  into->members = merged;
-  into->member_count = count;
+  if (at > left) { /* members of both */
+    memmove(members + left, members + at, (total - at) * sizeof *members);
+  }
+  into->member_count = left + total - at;
 }
 
 /* Reads of `into` that do not come out of `from` any more, and the reads of `from` scaled by `share`. */
@@ -312,24 +328,31 @@ static void merge_reads(struct fuse_level *level, uint32_t node, const struct fu
   if (merged == NULL) {
     return;
   }
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < into->read_count; i++) {
-    if (fuse_use_find(from->writes, from->write_count, into->reads[i].tensor) == NULL) {
-      merged[count++] = into->reads[i];
+  const struct fuse_use *kept = into->reads, *kept_end = kept + into->read_count;
+  const struct fuse_use *added = from->reads, *added_end = added + from->read_count;
+  struct fuse_use *next = merged;
+  uint64_t mask = 0;
+  while (kept < kept_end || added < added_end) {
+    bool is_kept = added == added_end || (kept < kept_end && kept->tensor <= added->tensor);
+    struct fuse_use use = is_kept ? *kept++ : (struct fuse_use){added->tensor, added->bytes * share};
+    bool is_both = is_kept && added < added_end && added->tensor == use.tensor;
+    if (is_both) {
+      use.bytes = up_to_size(level, use.tensor, use.bytes + added->bytes * share);
     }
+    added += !is_kept || is_both;
+    if (fuse_node_writes(is_kept ? from : into, use.tensor)) {
+      continue; /* stays inside */
+    }
+    if (!is_kept) {
+      add_user(level, use.tensor, node);
+    }
+    mask |= (uint64_t)1 << (use.tensor % 64);
+    *next++ = use;
   }
-  for (uint32_t i = 0; i < from->read_count; i++) {
-    if (fuse_use_find(into->writes, into->write_count, from->reads[i].tensor) != NULL) {
-      continue;
-    }
-    uint32_t before = count;
-    use_insert(level->graph, merged, &count, from->reads[i].tensor, from->reads[i].bytes * share);
-    if (count > before) {
-      add_user(level, from->reads[i].tensor, node);
-    }
-  }
+  uint32_t count = (uint32_t)(next - merged);
   into->reads = merged;
   into->read_count = count;
+  into->read_mask = mask;
 }
 
 /* The part of the producer's largest output that the consumer wants. */
@@ -337,13 +360,11 @@ static double used_share(const struct fuse_level *level, const struct fuse_node 
                          const struct fuse_node *consumer) {
   double share = 0;
   for (uint32_t w = 0; w < producer->write_count; w++) {
-    const struct fuse_use *use = fuse_use_find(consumer->reads, consumer->read_count, producer->writes[w].tensor);
-    double size = (double)level->graph->tensors.data[producer->writes[w].tensor].size_bytes;
-    if (use != NULL && size > 0 && use->bytes / size > share) {
-      share = use->bytes / size;
-    }
+    const struct fuse_use *use = fuse_node_read(consumer, producer->writes[w].tensor);
+    double used = use != NULL ? fuse_share(use->bytes, level->tensors[producer->writes[w].tensor].size_bytes) : 0;
+    share = used > share ? used : share;
   }
-  return share < 1 ? share : 1;
+  return share;
 }
 
 void fuse_into(struct fuse_level *level, uint32_t producer, uint32_t consumer) {
@@ -359,19 +380,19 @@ void fuse_into(struct fuse_level *level, uint32_t producer, uint32_t consumer) {
   if (into->role == FUSE_LOOP && from->role != FUSE_LOOP) {
     into->role = from->role;
     into->loop_elements = from->loop_elements;
+    into->reduced_elements = from->reduced_elements;
   }
-  node_sum(into);
+  node_sum(level, into);
 }
 
 void fuse_retire(struct fuse_level *level, uint32_t producer) {
-  level->nodes[producer].is_alive = false;
+  level->is_alive[producer] = false;
 }
 
 static bool is_read_outside(const struct fuse_level *level, uint32_t tensor, uint32_t node) {
   for (uint32_t link = level->tensors[tensor].first_user; link != 0; link = level->users.data[link - 1].next) {
-    uint32_t user = level->users.data[link - 1].node;
-    const struct fuse_node *reader = &level->nodes[user];
-    if (user != node && reader->is_alive && fuse_use_find(reader->reads, reader->read_count, tensor) != NULL) {
+    const struct fuse_user *user = &level->users.data[link - 1];
+    if (user->node != node && fuse_user_is_live(level, user)) {
       return true;
     }
   }
@@ -386,18 +407,18 @@ void fuse_join(struct fuse_level *level, uint32_t node, uint32_t other) {
   }
   merge_members(level, into, from);
   merge_reads(level, node, from, 1);
-  from->is_alive = false;
+  level->is_alive[other] = false;
   uint32_t count = 0;
   const struct fuse_node *sides[] = {into, from};
   for (unsigned s = 0; s < 2; s++) {
     for (uint32_t w = 0; w < sides[s]->write_count; w++) {
       uint32_t tensor = sides[s]->writes[w].tensor;
       const struct fuse_node *reader = sides[1 - s];
-      bool was_read = fuse_use_find(reader->reads, reader->read_count, tensor) != NULL;
+      bool was_read = fuse_node_read(reader, tensor) != NULL;
       bool is_internal =
           s == 0 && was_read && !level->tensors[tensor].is_output && !is_read_outside(level, tensor, node);
       if (!is_internal) {
-        use_insert(level->graph, writes, &count, tensor, sides[s]->writes[w].bytes);
+        (void)use_insert(level, writes, &count, tensor, sides[s]->writes[w].bytes);
         level->tensors[tensor].owner = node;
       }
     }
@@ -407,6 +428,7 @@ void fuse_join(struct fuse_level *level, uint32_t node, uint32_t other) {
   into->work_s += from->work_s;
   into->is_expensive |= from->is_expensive;
   into->is_pinned |= from->is_pinned;
+  into->is_needed |= from->is_needed;
   into->writes_in_place |= from->writes_in_place;
   into->is_trivial = false;
   if (into->role == FUSE_LOOP || from->role == FUSE_MATRIX) {
@@ -414,5 +436,7 @@ void fuse_join(struct fuse_level *level, uint32_t node, uint32_t other) {
     into->loop_elements = from->loop_elements > into->loop_elements ? from->loop_elements : into->loop_elements;
   }
   into->output_elements = from->output_elements > into->output_elements ? from->output_elements : into->output_elements;
-  node_sum(into);
+  into->reduced_elements =
+      from->reduced_elements > into->reduced_elements ? from->reduced_elements : into->reduced_elements;
+  node_sum(level, into);
 }

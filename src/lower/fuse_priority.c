@@ -29,50 +29,40 @@ static bool entry_before(const struct heap_entry *a, const struct heap_entry *b)
   return a->saving_s > b->saving_s || (a->saving_s == b->saving_s && a->node < b->node);
 }
 
+/* Puts an entry at or above the free place `at`. */
+static void heap_rise(struct heap_entry *entries, size_t at, struct heap_entry entry) {
+  while (at > 0 && entry_before(&entry, &entries[(at - 1) / 2])) {
+    entries[at] = entries[(at - 1) / 2];
+    at = (at - 1) / 2;
+  }
+  entries[at] = entry;
+}
+
 static bool heap_push(struct heap *heap, struct heap_entry entry) {
   if (!vec_push(&heap->entries, entry)) {
     return false;
   }
-  size_t at = heap->entries.count - 1;
-  while (at > 0) {
-    size_t parent = (at - 1) / 2;
-    if (!entry_before(&entry, &heap->entries.data[parent])) {
-      break;
-    }
-    heap->entries.data[at] = heap->entries.data[parent];
-    at = parent;
-  }
-  heap->entries.data[at] = entry;
+  heap_rise(heap->entries.data, heap->entries.count - 1, entry);
   return true;
 }
 
+/* The hole that the top leaves sinks to the bottom, and the last entry rises from there: it belongs near the bottom, so
+ * this needs half the comparisons of letting it sink. */
 static struct heap_entry heap_pop(struct heap *heap) {
-  struct heap_entry top = heap->entries.data[0];
-  struct heap_entry last = heap->entries.data[--heap->entries.count];
-  size_t at = 0, count = heap->entries.count;
-  for (;;) {
-    size_t child = 2 * at + 1;
-    if (child >= count) {
-      break;
-    }
-    if (child + 1 < count && entry_before(&heap->entries.data[child + 1], &heap->entries.data[child])) {
-      child++;
-    }
-    if (!entry_before(&heap->entries.data[child], &last)) {
-      break;
-    }
-    heap->entries.data[at] = heap->entries.data[child];
+  struct heap_entry *entries = heap->entries.data, top = entries[0];
+  struct heap_entry last = entries[--heap->entries.count];
+  size_t at = 0, count = heap->entries.count, child = 1;
+  for (; child + 1 < count; child = 2 * at + 1) {
+    child += entry_before(&entries[child + 1], &entries[child]);
+    entries[at] = entries[child];
     at = child;
   }
-  if (count > 0) {
-    heap->entries.data[at] = last;
+  if (child < count) {
+    entries[at] = entries[child];
+    at = child;
   }
+  heap_rise(entries, at, last);
   return top;
-}
-
-static double kernel_s(const struct fuse_rules *rules, double bytes, double work_s) {
-  double memory_s = bytes / rules->memory_Bps;
-  return rules->launch_s + (memory_s > work_s ? memory_s : work_s);
 }
 
 struct fused_size {
@@ -88,22 +78,23 @@ static struct fused_size size_fused(const struct fuse_level *level, const struct
   double share = 0;
   for (uint32_t w = 0; w < producer->write_count; w++) {
     uint32_t tensor = producer->writes[w].tensor;
-    const struct fuse_use *use = fuse_use_find(consumer->reads, consumer->read_count, tensor);
+    const struct fuse_use *use = fuse_node_read(consumer, tensor);
     if (use != NULL) {
       size.bytes -= use->bytes;
       size.operands--;
-      double whole = (double)level->graph->tensors.data[tensor].size_bytes;
-      share = whole > 0 && use->bytes / whole > share ? use->bytes / whole : share;
+      double used = fuse_share(use->bytes, level->tensors[tensor].size_bytes);
+      share = used > share ? used : share;
     }
   }
   for (uint32_t r = 0; r < producer->read_count; r++) {
     uint32_t tensor = producer->reads[r].tensor;
-    double added = producer->reads[r].bytes * share, whole = (double)level->graph->tensors.data[tensor].size_bytes;
-    const struct fuse_use *use = fuse_use_find(consumer->reads, consumer->read_count, tensor);
+    double added = producer->reads[r].bytes * share;
+    const struct fuse_use *use = fuse_node_read(consumer, tensor);
     if (use == NULL) {
       size.operands++;
-    } else if (use->bytes + added > whole) {
-      added = whole - use->bytes;
+    } else {
+      double whole = level->tensors[tensor].size_bytes;
+      added = use->bytes + added > whole ? whole - use->bytes : added;
     }
     size.bytes += added;
   }
@@ -116,48 +107,48 @@ static struct fused_size size_fused(const struct fuse_level *level, const struct
   return size;
 }
 
-static bool may_fuse(const struct fuse_level *level, const struct fuse_node *producer, const struct fuse_node *consumer,
-                     uint32_t user_count) {
+static bool may_fuse(const struct fuse_level *level, const struct fuse_node *producer,
+                     const struct fuse_node *consumer) {
   return consumer->role != FUSE_OPAQUE && producer->member_count + consumer->member_count <= MAX_MEMBERS
-         && level->rules->can_fuse(level, producer, consumer, user_count);
+         && level->rules->can_fuse(level, producer, consumer);
 }
 
 /* Seconds saved by fusing the node into all of its users; not positive = leave it. */
 static double saving_s(struct fuse_level *level, const struct fuse_node *producer, const uint32_t *users,
                        uint32_t user_count) {
   const struct fuse_rules *rules = level->rules;
-  double bytes_before = producer->read_bytes + producer->write_bytes;
-  double before = kernel_s(rules, bytes_before, producer->work_s);
+  double bytes_before = producer->read_bytes + producer->write_bytes, before = producer->time_s;
   double after = 0, bytes_after = 0;
   for (uint32_t i = 0; i < user_count; i++) {
     const struct fuse_node *consumer = &level->nodes[users[i]];
-    if (!may_fuse(level, producer, consumer, user_count)) {
+    if (!may_fuse(level, producer, consumer)) {
       return -1;
     }
     struct fused_size fused = size_fused(level, producer, consumer);
-    if (fused.operands > rules->max_operands) {
+    if (!fuse_has_room(level, fused.operands)) {
       return -1;
     }
-    double consumer_bytes = consumer->read_bytes + consumer->write_bytes;
-    bytes_before += consumer_bytes;
+    bytes_before += consumer->read_bytes + consumer->write_bytes;
     bytes_after += fused.bytes;
-    before += kernel_s(rules, consumer_bytes, consumer->work_s);
-    after += kernel_s(rules, fused.bytes, fused.work_s);
+    before += consumer->time_s;
+    after += fuse_kernel_s(rules, fused.bytes, fused.work_s);
   }
   return bytes_after > bytes_before + negligible_bytes ? -1 : before - after;
 }
 
-static bool is_candidate(const struct fuse_level *level, const struct fuse_node *node) {
-  return node->is_alive && node->role != FUSE_OPAQUE && !node->is_pinned && !fuse_node_is_needed(level, node);
+static bool is_candidate(const struct fuse_node *node) {
+  return node->role != FUSE_OPAQUE && !node->is_pinned && !node->is_needed;
 }
 
 static double evaluate(struct fuse_level *level, uint32_t index, uint32_t *users, uint32_t *user_count) {
   const struct fuse_node *node = &level->nodes[index];
-  if (!is_candidate(level, node)) {
+  if (!level->is_alive[index] || !is_candidate(node)) {
     return -1;
   }
-  *user_count = fuse_node_users(level, node, users, MAX_USERS);
-  if (*user_count == 0 || *user_count > MAX_USERS) {
+  bool may_repeat = node->role == FUSE_LOOP && !node->is_expensive;
+  uint32_t limit = may_repeat ? MAX_USERS : 1;
+  *user_count = fuse_node_users(level, node, users, limit);
+  if (*user_count == 0 || *user_count > limit) {
     return -1;
   }
   return saving_s(level, node, users, *user_count);
@@ -175,20 +166,22 @@ static void consider(struct fuse_level *level, struct heap *heap, uint32_t index
 static void copy_trivial(struct fuse_level *level) {
   for (uint32_t i = 0; i < level->graph->tasks.count && !level->out_of_memory; i++) {
     struct fuse_node *node = &level->nodes[i];
-    if (!node->is_alive || !node->is_trivial || node->is_pinned || node->write_count != 1) {
+    if (!level->is_alive[i] || !node->is_trivial || node->is_pinned || node->write_count != 1) {
       continue;
     }
     uint32_t tensor = node->writes[0].tensor;
     bool is_left = level->tensors[tensor].is_output, is_taken = false;
     for (uint32_t link = level->tensors[tensor].first_user; link != 0; link = level->users.data[link - 1].next) {
-      uint32_t user = level->users.data[link - 1].node;
-      const struct fuse_node *consumer = &level->nodes[user];
-      if (!consumer->is_alive || fuse_use_find(consumer->reads, consumer->read_count, tensor) == NULL) {
+      struct fuse_user *user = &level->users.data[link - 1];
+      if (!fuse_user_is_live(level, user)) {
         continue;
       }
-      if (may_fuse(level, node, consumer, 1)
-          && consumer->read_count + consumer->write_count + node->read_count <= level->rules->max_operands) {
-        fuse_into(level, i, user);
+      const struct fuse_node *consumer = &level->nodes[user->node];
+      if (may_fuse(level, node, consumer)
+          && fuse_has_room(level, consumer->read_count + consumer->write_count + node->read_count)) {
+        uint32_t taker = user->node;
+        user->node = FUSE_NONE;
+        fuse_into(level, i, taker);
         is_taken = true;
       } else {
         is_left = true;

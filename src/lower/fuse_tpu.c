@@ -5,11 +5,8 @@
 #include "lower/lower_fuse.h"
 
 static bool tpu_can_fuse(const struct fuse_level *level, const struct fuse_node *producer,
-                         const struct fuse_node *consumer, uint32_t user_count) {
+                         const struct fuse_node *consumer) {
   (void)level;
-  if (user_count > 1 && (producer->is_expensive || producer->role != FUSE_LOOP)) {
-    return false;
-  }
   switch (producer->role) {
   case FUSE_LOOP:
     return true;
@@ -31,7 +28,7 @@ static bool tpu_can_join(const struct fuse_node *a, const struct fuse_node *b) {
     return false;
   }
   if (a->role == FUSE_REDUCE && b->role == FUSE_REDUCE) {
-    return a->output_elements == b->output_elements;
+    return a->reduced_elements == b->reduced_elements; /* either may have other outputs beside */
   }
   return !(a->role == FUSE_MATRIX && b->role == FUSE_MATRIX);
 }
@@ -57,6 +54,7 @@ const struct fuse_rules fuse_rules_tpu = {
             [WORK_REVERSE] = FUSE_LOOP,
             [WORK_REDUCE] = FUSE_REDUCE,
         },
+    .max_row_elements = 65536,
     .launch_s = 1.0e-6,
     .memory_Bps = 0.8e12,
     .vector_ops = 4.0e12,

@@ -94,25 +94,7 @@ enum dtype lower_real_type(enum dtype dtype) {
 /* ---- values and tensors ---- */
 
 uint32_t lower_leaf_count(const struct lower *lower, struct ir_type type) {
-  const struct ir_type_data *data = ir_type_get(lower->module, type);
-  switch (data->kind) {
-  case IR_TYPE_SCALAR:
-  case IR_TYPE_QUANTIZED:
-  case IR_TYPE_TENSOR:
-  case IR_TYPE_MEMREF:
-  case IR_TYPE_UNRANKED:
-    return 1;
-  case IR_TYPE_TUPLE:
-  case IR_TYPE_FUTURE: {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < data->count; i++) {
-      count += lower_leaf_count(lower, (struct ir_type){lower->module->lists.data[data->first + i]});
-    }
-    return count;
-  }
-  default:
-    return 0;
-  }
+  return ir_type_leaf_count(lower->module, type);
 }
 
 uint32_t lower_capture(struct lower *lower, uint32_t home, uint32_t tensor) {
@@ -148,7 +130,7 @@ uint32_t lower_capture(struct lower *lower, uint32_t home, uint32_t tensor) {
 
 uint32_t lower_operand(struct lower *lower, struct ir_op op, uint32_t i) {
   const struct lower_slot *slot = &lower->slots[lower_in(lower, op, i).id];
-  if (slot->count != 1 || slot->scope == 0) {
+  if (slot->count != 1 || slot->scope == 0 || slot->first == LOWER_NONE) {
     return LOWER_NONE;
   }
   return slot->scope == lower->scope->id ? slot->first : lower_capture(lower, slot->scope, slot->first);
@@ -690,6 +672,7 @@ void lower_scope_leave(struct lower *lower, struct lower_scope *scope) {
   lower->scope = scope->parent;
   lower->graph = scope->parent != NULL ? scope->parent->graph : NULL;
   map_release(&scope->captures);
+  map_release(&scope->constants);
   vec_release(&scope->captured);
   vec_release(&scope->updates);
 }

@@ -55,7 +55,7 @@ static struct fuse_rules rules_of(const struct hw_chip *chip) {
 }
 
 static enum status fuse_graph(const struct work_graph *graph, const struct fuse_rules *rules, unsigned depth,
-                              struct work_graph *out) {
+                              struct fuse_operand_range *range, struct work_graph *out) {
   if (depth > MAX_NESTING) {
     return STATUS_LIMIT;
   }
@@ -64,12 +64,12 @@ static enum status fuse_graph(const struct work_graph *graph, const struct fuse_
     if (inside == NULL) {
       return STATUS_MEMORY;
     }
-    enum status status = fuse_graph(graph->subgraphs.data[i], rules, depth + 1, inside);
+    enum status status = fuse_graph(graph->subgraphs.data[i], rules, depth + 1, range, inside);
     work_subgraph_attach(out, inside);
     STATUS_TRY(status);
   }
   struct fuse_level level;
-  enum status status = fuse_level_init(&level, graph, rules);
+  enum status status = fuse_level_init(&level, graph, rules, range);
   if (status == STATUS_OK) {
     if (rules->library_calls != NULL) {
       rules->library_calls(&level);
@@ -92,6 +92,15 @@ static bool copy_strings(const struct intern *from, struct intern *to) {
     }
   }
   return true;
+}
+
+/* The TPU rules differ between chips in the number of operands alone. */
+bool lower_fusion_same(const struct lower_fusion_report *report, const struct hw_chip *chip) {
+  if (report->fusion != chip->fusion) {
+    return false;
+  }
+  uint32_t max_operands = rules_of(chip).max_operands;
+  return report->min_operands <= max_operands && max_operands <= report->max_operands;
 }
 
 static void fill_report(const struct work_graph *before, const struct work_graph *after,
@@ -117,9 +126,10 @@ enum status lower_fuse(const struct work_graph *unfused, const struct hw_chip *c
     return STATUS_MEMORY;
   }
   struct fuse_rules rules = rules_of(chip);
+  struct fuse_operand_range range = {.most_accepted = 0, .least_refused = UINT32_MAX};
   enum status status = copy_strings(unfused->strings, out->strings) ? STATUS_OK : STATUS_MEMORY;
   if (status == STATUS_OK) {
-    status = fuse_graph(unfused, &rules, 0, out);
+    status = fuse_graph(unfused, &rules, 0, &range, out);
   }
   if (status == STATUS_OK) {
     status = work_graph_seal(out);
@@ -130,6 +140,9 @@ enum status lower_fuse(const struct work_graph *unfused, const struct hw_chip *c
   }
   if (report != NULL) {
     fill_report(unfused, out, report);
+    report->fusion = chip->fusion;
+    report->min_operands = range.most_accepted;
+    report->max_operands = range.least_refused - 1;
   }
   *fused = out;
   return STATUS_OK;

@@ -16,16 +16,66 @@ static const lower_function functions[IR_OP_COUNT] = {
 #undef LOWER_RULE
 };
 
+bool lower_makes_task(enum ir_opcode opcode) {
+  static const lower_function without_task[] = {
+      lower_nothing,       lower_forward_first, lower_forward,   lower_tuple,     lower_get_tuple_element,
+      lower_scalar,        lower_constant,      lower_func_call, lower_composite, lower_custom_call,
+      lower_region_inline, lower_fusion,        lower_opaque_op,
+  };
+  for (size_t i = 0; i < sizeof without_task / sizeof *without_task; i++) {
+    if (functions[opcode] == without_task[i]) {
+      return false;
+    }
+  }
+  return functions[opcode] != NULL && opcode != IR_OP_CONVERT; /* conversions to the same type are none */
+}
+
+/* The results of an operation that no one uses: as many leaves as the types have, none of them a tensor. */
+static void lower_unused(struct lower *lower, struct ir_op op) {
+  for (uint32_t i = 0; i < lower_out_count(lower, op) && !lower_stopped(lower); i++) {
+    struct ir_value value = lower_out(lower, op, i);
+    size_t base = lower->scratch.count;
+    uint32_t count = lower_leaf_count(lower, ir_value_type(lower->module, value));
+    for (uint32_t k = 0; k < count; k++) {
+      if (!vec_push(&lower->scratch, LOWER_NONE)) {
+        lower_memory(lower);
+        return;
+      }
+    }
+    lower_define(lower, value, lower->scratch.data + base, count);
+    lower->scratch.count = base;
+  }
+}
+
+/* Tensors of an op's operands and results beyond one for each: what a tuple costs more than its handle. */
+static uint64_t lower_spread(const struct lower *lower, struct ir_op op) {
+  uint64_t more = 0;
+  for (uint32_t i = 0; i < lower_in_count(lower, op); i++) {
+    uint32_t leaves = lower_leaf_count(lower, ir_value_type(lower->module, lower_in(lower, op, i)));
+    more += leaves > 1 ? leaves - 1 : 0;
+  }
+  for (uint32_t i = 0; i < lower_out_count(lower, op); i++) {
+    uint32_t leaves = lower_leaf_count(lower, ir_value_type(lower->module, lower_out(lower, op, i)));
+    more += leaves > 1 ? leaves - 1 : 0;
+  }
+  return more;
+}
+
 void lower_block(struct lower *lower, struct ir_block block) {
   const struct ir_module *module = lower->module;
   for (struct ir_op op = ir_block_first(module, block); op.id != 0 && !lower_stopped(lower);
        op = ir_op_next(module, op)) {
     enum ir_opcode opcode = ir_op_code(module, op);
-    if (++lower->op_count / 4 > lower->max_tasks) {
+    lower->op_count += 1 + lower_spread(lower, op);
+    if (lower->op_count / 4 > lower->max_tasks) {
       lower_limit(lower, op, "the program has more operations than the budget allows after inlining");
       return;
     }
     if (ir_opcode_has(opcode, IR_TRAIT_TERMINATOR) || opcode == IR_OP_FUNC_FUNC || opcode == IR_OP_BUILTIN_MODULE) {
+      continue;
+    }
+    if (!lower->live[op.id]) {
+      lower_unused(lower, op);
       continue;
     }
     bool may_end = opcode == IR_OP_UNKNOWN && lower_out_count(lower, op) == 0;
@@ -135,8 +185,56 @@ static void lower_arguments(struct lower *lower, struct ir_block body) {
   }
 }
 
-static void lower_outputs(struct lower *lower, struct ir_block body) {
+/* What the attributes of the arguments say about their storage. */
+enum donation { DONATION_NONE, DONATION_ANY, DONATION_TO };
+
+/* tf.aliasing_output names the output that takes the storage of argument i, jax.buffer_donor leaves the choice to the
+ * compiler. */
+static enum donation lower_donation(const struct lower *lower, struct ir_op function, uint32_t i, int64_t *output) {
+  const struct ir_module *module = lower->module;
+  struct ir_attr arguments = ir_op_attr(module, function, "arg_attrs");
+  if (arguments.id == 0 || ir_attr_get(module, arguments)->kind != IR_ATTR_ARRAY
+      || i >= ir_attr_get(module, arguments)->list_count) {
+    return DONATION_NONE;
+  }
+  struct ir_attr attrs = {module->lists.data[ir_attr_get(module, arguments)->list_first + i]};
+  struct ir_attr alias = ir_attr_field(module, attrs, "tf.aliasing_output");
+  if (alias.id != 0) {
+    *output = ir_attr_get(module, alias)->integer;
+    return DONATION_TO;
+  }
+  return ir_attr_field(module, attrs, "jax.buffer_donor").id != 0 ? DONATION_ANY : DONATION_NONE;
+}
+
+static void lower_mark_donated(struct lower *lower, struct ir_op function) {
+  struct work_graph *graph = lower->graph;
+  for (uint32_t i = 0; i < graph->inputs.count; i++) {
+    int64_t output;
+    graph->tensors.data[graph->inputs.data[i]].is_donated =
+        lower_donation(lower, function, i, &output) != DONATION_NONE;
+  }
+}
+
+/* True when output `index` may lie where `tensor` lies: in storage that is not someone else's. */
+static bool lower_may_return(struct lower *lower, struct ir_op function, uint32_t tensor, uint32_t index,
+                             const struct map *taken) {
+  const struct work_graph *graph = lower->graph;
+  uint32_t root = work_tensor_root(graph, tensor), other;
+  if (map_get(taken, root, &other)) {
+    return false;
+  }
+  if (graph->tensors.data[root].role != WORK_TENSOR_INPUT) {
+    return graph->tensors.data[root].role == WORK_TENSOR_INTERMEDIATE;
+  }
+  int64_t output = index; /* the inputs are the first tensors of the graph, in order */
+  return lower_donation(lower, function, root, &output) != DONATION_NONE && output == (int64_t)index;
+}
+
+/* What the function returns. An argument that is not donated, a constant, and what another output has already taken are
+ * copied, as XLA does: every output is a buffer of its own. */
+static void lower_outputs(struct lower *lower, struct ir_op function, struct ir_block body) {
   struct ir_op end = ir_block_terminator(lower->module, body);
+  struct map taken = {0}; /* storage that outputs have */
   size_t base = lower->scratch.count;
   for (uint32_t i = 0; end.id != 0 && i < lower_in_count(lower, end); i++) {
     lower_push_leaves(lower, lower_in(lower, end, i));
@@ -146,12 +244,23 @@ static void lower_outputs(struct lower *lower, struct ir_block body) {
     if (tensor == LOWER_NONE) {
       continue;
     }
+    if (!lower_may_return(lower, function, tensor, (uint32_t)lower->graph->outputs.count, &taken)) {
+      tensor = lower_storage_copy(lower, lower->graph, tensor);
+      if (lower_stopped(lower)) {
+        break;
+      }
+      struct work_task *copy = &lower->graph->tasks.data[lower->graph->tasks.count - 1];
+      copy->flags |= WORK_TASK_PREFUSED; /* the compiler adds these copies after fusion */
+      copy->source_offset = ir_op_get(lower->module, end)->offset;
+    }
     lower->graph->tensors.data[tensor].is_output = true;
-    if (!vec_push(&lower->graph->outputs, tensor)) {
+    if (!vec_push(&lower->graph->outputs, tensor)
+        || !map_set(&taken, work_tensor_root(lower->graph, tensor), (uint32_t)i)) {
       lower_memory(lower);
     }
   }
   lower->scratch.count = base;
+  map_release(&taken);
 }
 
 /* Outputs by size and type, so that a buffer donor finds the next output it fits. */
@@ -169,34 +278,24 @@ static bool lower_donor_output(struct lower *lower, uint32_t input, bool *taken,
   return false;
 }
 
-/* Marks donated inputs and pairs them with the outputs that take their storage: tf.aliasing_output names the output,
- * jax.buffer_donor leaves the choice to the compiler, which pairs by size and type in order. */
+/* Pairs donated inputs with the outputs that take their storage: those that name their output first, then the others by
+ * size and type in order. */
 static void lower_donations(struct lower *lower, struct ir_op function) {
-  const struct ir_module *module = lower->module;
   struct work_graph *graph = lower->graph;
-  struct ir_attr arguments = ir_op_attr(module, function, "arg_attrs");
-  if (arguments.id == 0 || ir_attr_get(module, arguments)->kind != IR_ATTR_ARRAY) {
-    return;
-  }
-  const struct ir_attr_data *list = ir_attr_get(module, arguments);
   bool *taken = calloc(graph->outputs.count + 1, sizeof *taken);
   VEC(struct work_carried) pairs = {0};
   uint64_t steps = 0;
   bool ok = taken != NULL;
-  for (int pass = 0; pass < 2 && ok; pass++) {
-    for (uint32_t i = 0; i < list->list_count && i < graph->inputs.count && ok; i++) {
-      struct ir_attr attrs = {module->lists.data[list->list_first + i]};
-      struct ir_attr alias = ir_attr_field(module, attrs, "tf.aliasing_output");
-      struct ir_attr donor = ir_attr_field(module, attrs, "jax.buffer_donor");
+  for (enum donation pass = DONATION_TO; pass != DONATION_NONE && ok; pass--) {
+    for (uint32_t i = 0; i < graph->inputs.count && ok; i++) {
       uint32_t input = graph->inputs.data[i], output = 0;
-      bool is_paired = false;
-      if (pass == 0 && alias.id != 0) {
-        int64_t index = ir_attr_get(module, alias)->integer;
+      int64_t index = -1;
+      bool is_paired = graph->tensors.data[input].is_donated && !graph->tensors.data[input].is_output
+                       && lower_donation(lower, function, i, &index) == pass;
+      if (is_paired && pass == DONATION_TO) {
         is_paired = index >= 0 && (uint64_t)index < graph->outputs.count && !taken[index];
         output = is_paired ? (uint32_t)index : 0;
-        graph->tensors.data[input].is_donated = true;
-      } else if (pass == 1 && alias.id == 0 && donor.id != 0) {
-        graph->tensors.data[input].is_donated = true;
+      } else if (is_paired) {
         is_paired = lower_donor_output(lower, input, taken, &steps, &output);
       }
       if (is_paired) {
@@ -225,8 +324,10 @@ static void lower_report(struct lower *lower) {
 }
 
 static void lower_release(struct lower *lower) {
+  analyze_trips_release(&lower->trips);
   analyze_symbols_release(&lower->symbols);
   free(lower->slots);
+  free(lower->live);
   vec_release(&lower->leaves);
   vec_release(&lower->scratch);
   vec_release(&lower->axes);
@@ -237,6 +338,7 @@ static void lower_release(struct lower *lower) {
   vec_release(&lower->border);
   vec_release(&lower->marks);
   vec_release(&lower->hidden);
+  vec_release(&lower->reshards);
   vec_release(&lower->opaques);
   map_release(&lower->opaque_index);
   map_release(&lower->warned_loops);
@@ -252,11 +354,32 @@ static void lower_reserve(struct work_graph *graph, size_t op_count) {
          && vec_reserve(&graph->maps, 8 * n));
 }
 
+/* Refuses a program whose calls multiply out to more than the budget before anything is built. */
+static enum status lower_check_size(struct lower *lower, struct ir_op entry) {
+  struct lower_size size;
+  if (!lower_live_size(lower, ir_function_body(lower->module, entry), &size)) {
+    return STATUS_MEMORY;
+  }
+  if (size.tasks <= lower->max_tasks && size.ops / 4 <= lower->max_tasks) {
+    return STATUS_OK;
+  }
+  diag_at(lower->diags, DIAG_E0005_LIMIT, &lower->module->source, ir_op_get(lower->module, entry)->offset,
+          "the program has %s%" PRIu64 " operations once its calls are inlined; the budget is %" PRIu64,
+          size.ops == UINT64_MAX ? "more than " : "", size.tasks > lower->max_tasks ? size.tasks : size.ops,
+          lower->max_tasks);
+  return STATUS_LIMIT;
+}
+
 static enum status lower_function_body(struct lower *lower, struct ir_op entry, struct work_graph **graph) {
   struct lower_scope scope;
   lower->slots = calloc(lower->module->values.count + 1, sizeof *lower->slots);
   if (lower->slots == NULL || !analyze_symbols_init(&lower->symbols, lower->module)
-      || !lower_scope_enter(lower, &scope)) {
+      || !analyze_trips_init(&lower->trips, lower->module, &lower->symbols)
+      || !lower_live_mark(lower, ir_function_body(lower->module, entry))) {
+    return STATUS_MEMORY;
+  }
+  STATUS_TRY(lower_check_size(lower, entry));
+  if (!lower_scope_enter(lower, &scope)) {
     return STATUS_MEMORY;
   }
   lower_reserve(scope.graph, lower->module->ops.count);
@@ -264,13 +387,13 @@ static enum status lower_function_body(struct lower *lower, struct ir_op entry, 
   lower_arguments(lower, body);
   lower_block(lower, body);
   if (!lower_stopped(lower)) {
-    lower_outputs(lower, body);
+    lower_partitions(lower, entry);
+    lower_local_sizes(lower);
+    lower_mark_donated(lower, entry);
+    lower_outputs(lower, entry, body);
   }
   if (!lower_stopped(lower)) {
     lower_donations(lower, entry);
-    if (scope.updates.count > 0) {
-      lower_storage_updates(lower, &scope, NULL, NULL);
-    }
   }
   struct work_graph *made = scope.graph;
   lower_report(lower);
@@ -308,7 +431,7 @@ enum status lower_module(const struct ir_module *module, const struct lower_opti
       .module = module,
       .diags = diags,
       .max_call_depth = chosen->max_call_depth != 0 ? chosen->max_call_depth : LOWER_MAX_CALL_DEPTH,
-      .max_tasks = chosen->max_tasks != 0 ? chosen->max_tasks : 20000000,
+      .max_tasks = chosen->max_tasks != 0 ? chosen->max_tasks : 3000000,
   };
   enum status status = lower_function_body(&lower, entry, graph);
   lower_release(&lower);

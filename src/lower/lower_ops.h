@@ -40,6 +40,7 @@ struct lower_scope {
   struct map captures; /* tensor of the parent's graph → input tensor here */
   VEC(uint32_t) captured; /* tensors of the parent's graph in the order of the inputs after the declared ones */
   VEC(struct lower_update) updates;
+  struct map constants; /* constant op → its tensor: a function called twice has one copy of its constants */
 };
 
 struct lower_shape {
@@ -55,6 +56,17 @@ struct lower_mark {
   uint32_t hidden_serial; /* task serial that keeps it inside */
 };
 
+/* The task `task` shows the tensor `local` of one device as part of `global` or the other way round. */
+struct lower_reshard {
+  uint32_t task, global, local;
+};
+
+/* How much a piece of the program holds with its calls multiplied out; saturating. */
+struct lower_size {
+  uint64_t ops; /* everything that the lowering looks at */
+  uint64_t tasks; /* at least this many tasks */
+};
+
 struct lower_opaque {
   uint32_t name; /* interned in the module */
   uint32_t offset; /* of its first use */
@@ -65,16 +77,18 @@ struct lower {
   const struct ir_module *module;
   struct diag_list *diags;
   struct analyze_symbols symbols;
+  struct analyze_trips trips; /* of the loops, by op: inlined copies ask again */
   struct lower_scope *scope; /* innermost */
   struct work_graph *graph; /* of that scope */
   struct lower_slot *slots; /* per IR value */
+  uint8_t *live; /* per op: it has a use or an effect; the others leave no task */
   VEC(uint32_t) leaves;
   VEC(uint32_t) scratch; /* stack of operand leaves; users restore its count */
   uint32_t labels[IR_OP_COUNT]; /* interned in the graph; 0 = not yet */
   uint32_t last_scope;
   unsigned call_depth, max_call_depth, nesting;
   uint64_t task_count, max_tasks;
-  uint64_t op_count; /* ops looked at, calls multiplied out; bounded by 4 x max_tasks */
+  uint64_t op_count; /* ops looked at and tuple elements in them, calls multiplied out; bounded by 4 x max_tasks */
   bool is_fusing; /* inside mhlo.fusion: stages are added, the task comes at its end */
   bool has_errors; /* a diagnostic was recorded; go on to find more */
   enum status status; /* not OK: stop */
@@ -90,11 +104,17 @@ struct lower {
   VEC(struct work_access) border;
   VEC(struct lower_mark) marks; /* per tensor of any graph: serials tell graphs apart */
   VEC(uint32_t) hidden; /* tensors that stay inside the task */
+  VEC(struct lower_reshard) reshards; /* of the outermost graph */
   struct map opaque_index, warned_loops;
   VEC(struct lower_opaque) opaques;
 };
 
 typedef void (*lower_function)(struct lower *lower, struct ir_op op);
+
+/* Complex arithmetic: 4 real multiply-adds for one. */
+static inline uint32_t lower_per_flop(enum dtype dtype) {
+  return dtype_class_of(dtype) == DTYPE_CLASS_COMPLEX ? 4 : 1;
+}
 
 /* ---- status ---- */
 /* Records E0005 and stops. */
@@ -182,7 +202,7 @@ uint32_t lower_end_stages(struct lower *lower, struct work_task *task);
 void lower_hide(struct lower *lower, uint32_t tensor);
 /* A loop or conditional: its border is what lower_read and lower_write named, duplicates kept. */
 uint32_t lower_end_control(struct lower *lower, struct work_task *task);
-/* The last task updates `operand` in part; `result` may take its storage. */
+/* The last task updates `operand`, in part or by permuting it; `result` may take its storage. */
 void lower_note_update(struct lower *lower, uint32_t operand, uint32_t result);
 /* A free task: result i shares the storage of operand i. */
 void lower_alias(struct lower *lower, struct ir_op op, enum work_kind kind);
@@ -192,6 +212,22 @@ void lower_body_work(struct lower *lower, struct ir_region region);
 bool lower_elementwise_work(struct lower *lower, struct ir_op op);
 /* The same by the row of another operation, for calls that stand for it. */
 void lower_elementwise_work_as(struct lower *lower, struct ir_op op, enum ir_opcode row);
+
+/* ---- what is used ---- */
+/* Fills lower->live for everything that a run of `entry` reaches; false when memory is exhausted. */
+bool lower_live_mark(struct lower *lower, struct ir_block entry);
+/* Size of the used part of the inlined call tree; false when memory is exhausted. */
+bool lower_live_size(struct lower *lower, struct ir_block entry, struct lower_size *size);
+/* True when every operation of this kind becomes a task. */
+bool lower_makes_task(enum ir_opcode opcode);
+
+/* ---- programs for several devices ---- */
+/* Says in the graph for how many devices the program is written, and as W0406 where its text has sizes of the whole. */
+void lower_partitions(struct lower *lower, struct ir_op entry);
+/* The last task shows `local` as part of `global`, or the other way round. */
+void lower_note_reshard(struct lower *lower, uint32_t global, uint32_t local);
+/* Tensors that are only seen through their shards get the size of a shard. */
+void lower_local_sizes(struct lower *lower);
 
 /* ---- scopes and regions ---- */
 bool lower_scope_enter(struct lower *lower, struct lower_scope *scope);
@@ -208,6 +244,8 @@ void lower_call(struct lower *lower, struct ir_op op, struct ir_op callee);
 /* `overwritten`: per input of the graph, set when the graph writes into its storage; may be NULL. `reusable`: per input,
  * whether it may; NULL: donated inputs. */
 void lower_storage_updates(struct lower *lower, struct lower_scope *scope, const bool *reusable, bool *overwritten);
+/* A task at the end of the graph that copies a tensor; returns the copy. */
+uint32_t lower_storage_copy(struct lower *lower, struct work_graph *graph, uint32_t tensor);
 /* Lets the tensors of `pairs` (input, output) share storage where the lifetime of the input allows it. */
 void lower_storage_pairs(struct lower *lower, struct work_graph *graph, const struct work_carried *pairs, size_t count,
                          uint64_t min_bytes, bool *overwritten);

@@ -42,24 +42,31 @@ static enum dtype contraction_dtype(enum dtype lhs, enum dtype rhs) {
   return dtype_bits(rhs) > dtype_bits(lhs) ? rhs : lhs;
 }
 
+/* What an explicit dot algorithm says: the type of the products, and how many of them stand for one (the parts into which
+ * operands are split, BF16_BF16_F32_X3). It takes the place of a precision: f32 means f32, not what DEFAULT makes of it. */
+static void contraction_algorithm(struct lower *lower, struct ir_attr algorithm, enum dtype *dtype, uint32_t *count) {
+  struct ir_attr type = ir_attr_field(lower->module, algorithm, "lhs_precision_type");
+  if (type.id != 0 && ir_attr_get(lower->module, type)->kind == IR_ATTR_TYPE) {
+    enum dtype stated = lower_shape_of_type(lower, ir_attr_get(lower->module, type)->type).dtype;
+    *dtype = stated != DTYPE_NONE ? lower_real_type(stated) : *dtype;
+  }
+  struct ir_attr products = ir_attr_field(lower->module, algorithm, "num_primitive_operations");
+  int64_t n = products.id != 0 ? ir_attr_get(lower->module, products)->integer : 1;
+  *count *= n >= 1 && n <= 64 ? (uint32_t)n : 1;
+  lower->stage.precision = *dtype == DTYPE_F32 ? WORK_PRECISION_HIGHEST : WORK_PRECISION_DEFAULT;
+}
+
 /* 2 operations per multiply-add, in the type of an explicit dot algorithm where there is one; an algorithm that adds up
- * several products of a narrower type (BF16_BF16_F32_X3) performs them all. */
+ * several products of a narrower type performs them all. */
 static void contraction_work(struct lower *lower, struct ir_op op, enum dtype lhs, enum dtype rhs) {
   enum dtype dtype = contraction_dtype(lhs, rhs);
   uint32_t count = dtype_class_of(dtype) == DTYPE_CLASS_COMPLEX ? 8 : 2;
   dtype = lower_real_type(dtype);
+  lower->stage.precision = (uint8_t)contraction_precision(lower, op);
   struct ir_attr algorithm = ir_op_attr(lower->module, op, "algorithm");
   if (algorithm.id != 0 && ir_attr_get(lower->module, algorithm)->kind == IR_ATTR_STRUCT) {
-    struct ir_attr type = ir_attr_field(lower->module, algorithm, "lhs_precision_type");
-    if (type.id != 0 && ir_attr_get(lower->module, type)->kind == IR_ATTR_TYPE) {
-      enum dtype stated = lower_shape_of_type(lower, ir_attr_get(lower->module, type)->type).dtype;
-      dtype = stated != DTYPE_NONE ? stated : dtype;
-    }
-    struct ir_attr passes = ir_attr_field(lower->module, algorithm, "num_primitive_operations");
-    int64_t n = passes.id != 0 ? ir_attr_get(lower->module, passes)->integer : 1;
-    count *= n >= 1 && n <= 64 ? (uint32_t)n : 1;
+    contraction_algorithm(lower, algorithm, &dtype, &count);
   }
-  lower->stage.precision = (uint8_t)contraction_precision(lower, op);
   lower_work(lower, WORK_ENGINE_MATRIX, dtype, count);
 }
 

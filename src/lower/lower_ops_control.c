@@ -32,8 +32,9 @@ void lower_composite(struct lower *lower, struct ir_op op) {
   }
 }
 
-/* A tensor that is seen with another shape on the other side of a region's border (global and per-device shapes). */
-static void retype(struct lower *lower, struct ir_op op, struct ir_value from, struct ir_value to) {
+/* A tensor that is seen with another shape on the other side of a region's border (global and per-device shapes).
+ * `is_local`: `to` is the shape of one device. */
+static void retype(struct lower *lower, struct ir_op op, struct ir_value from, struct ir_value to, bool is_local) {
   struct ir_type a = ir_value_type(lower->module, from), b = ir_value_type(lower->module, to);
   size_t base = lower->scratch.count;
   if (a.id == b.id || lower_push_leaves(lower, from) != 1 || lower_leaf_count(lower, b) != 1) {
@@ -52,6 +53,7 @@ static void retype(struct lower *lower, struct ir_op op, struct ir_value from, s
   lower_read(lower, old, NULL, UINT64_MAX, 0);
   lower_write(lower, new, NULL, UINT64_MAX, 0);
   lower_end(lower);
+  lower_note_reshard(lower, is_local ? old : new, is_local ? new : old);
 }
 
 /* Regions that run once, as a part of what is around them. */
@@ -77,7 +79,7 @@ void lower_region_inline(struct lower *lower, struct ir_op op) {
     uint32_t count = lower_push_leaves(lower, lower_in(lower, op, i));
     lower_define(lower, argument, lower->scratch.data + base, count);
     lower->scratch.count = base;
-    retype(lower, op, lower_in(lower, op, i), argument);
+    retype(lower, op, lower_in(lower, op, i), argument, true);
   }
   lower->nesting++;
   lower_block(lower, block);
@@ -88,7 +90,7 @@ void lower_region_inline(struct lower *lower, struct ir_op op) {
     uint32_t count = lower_push_leaves(lower, lower_in(lower, end, i));
     lower_define(lower, lower_out(lower, op, i), lower->scratch.data + base, count);
     lower->scratch.count = base;
-    retype(lower, op, lower_in(lower, end, i), lower_out(lower, op, i));
+    retype(lower, op, lower_in(lower, end, i), lower_out(lower, op, i), false);
   }
 }
 
@@ -260,7 +262,7 @@ static void loop_task(struct lower *lower, struct ir_op op, struct loop *loop, s
 }
 
 static struct analyze_trip_count loop_trips(struct lower *lower, struct ir_op op) {
-  struct analyze_trip_count trips = analyze_while_trip_count(lower->module, op);
+  struct analyze_trip_count trips = analyze_trips_count(&lower->trips, op);
   uint32_t seen;
   if (!trips.is_known && !map_get(&lower->warned_loops, op.id, &seen)) {
     if (!map_set(&lower->warned_loops, op.id, 1)) {

@@ -80,14 +80,11 @@ static struct lower_shape call_shape(const struct lower *lower, struct call call
   return at < end ? tensor_shape(lower, lower->scratch.data[at]) : (struct lower_shape){DTYPE_NONE, 0, NULL, 0};
 }
 
-static uint32_t per_flop(enum dtype dtype) {
-  return dtype_class_of(dtype) == DTYPE_CLASS_COMPLEX ? 4 : 1;
-}
-
 /* ---- no work ---- */
 
+enum { RENAMES, RENAMES_TO_SHARD, RENAMES_FROM_SHARD };
+
 static void call_renames(struct lower *lower, struct ir_op op, int parameter) {
-  (void)parameter;
   if (lower_in_count(lower, op) == 0 || lower_out_count(lower, op) == 0) {
     lower_nothing(lower, op);
     return;
@@ -101,6 +98,12 @@ static void call_renames(struct lower *lower, struct ir_op op, int parameter) {
     lower_forward(lower, op);
   } else {
     lower_alias(lower, op, WORK_FREE);
+    const struct lower_slot *out = &lower->slots[lower_out(lower, op, 0).id];
+    if (parameter != RENAMES && lower_in_count(lower, op) == 1 && out->count == 1) {
+      uint32_t in = lower_operand(lower, op, 0);
+      bool is_to_shard = parameter == RENAMES_TO_SHARD;
+      lower_note_reshard(lower, is_to_shard ? in : out->first, is_to_shard ? out->first : in);
+    }
   }
 }
 
@@ -199,7 +202,7 @@ static void call_gemm(struct lower *lower, struct ir_op op, int parameter) {
   lower_axis(lower, WORK_AXIS_ROW, rows);
   lower_axis(lower, WORK_AXIS_COLUMN, columns);
   lower_axis(lower, WORK_AXIS_REDUCTION, k);
-  lower_work(lower, WORK_ENGINE_MATRIX, lower_real_type(a.dtype), 2 * per_flop(a.dtype));
+  lower_work(lower, WORK_ENGINE_MATRIX, lower_real_type(a.dtype), 2 * lower_per_flop(a.dtype));
   call_reads(lower, call);
   call_close(lower, call);
 }
@@ -383,7 +386,7 @@ static void call_solver(struct lower *lower, struct ir_op op, int formula) {
   lower_begin(lower, op, kind);
   lower_axis(lower, WORK_AXIS_PARALLEL, matrix.elements);
   lower->stage.applications = flops;
-  lower_work(lower, WORK_ENGINE_VECTOR, lower_real_type(matrix.dtype), flops > 0 ? per_flop(matrix.dtype) : 0);
+  lower_work(lower, WORK_ENGINE_VECTOR, lower_real_type(matrix.dtype), flops > 0 ? lower_per_flop(matrix.dtype) : 0);
   call_reads(lower, call);
   call_close(lower, call);
 }

@@ -66,7 +66,18 @@ bool lower_elementwise_work(struct lower *lower, struct ir_op op) {
   return true;
 }
 
+/* JAX writes conversions of weak types to the type they already have. */
+static bool is_same_type(const struct lower *lower, struct ir_op op) {
+  return ir_op_code(lower->module, op) == IR_OP_CONVERT && lower_in_count(lower, op) == 1
+         && ir_value_type(lower->module, lower_in(lower, op, 0)).id
+                == ir_value_type(lower->module, lower_out(lower, op, 0)).id;
+}
+
 void lower_elementwise(struct lower *lower, struct ir_op op) {
+  if (is_same_type(lower, op)) {
+    lower_forward_first(lower, op);
+    return;
+  }
   const uint32_t operands = lower_in_count(lower, op);
   uint32_t inputs[4];
   for (uint32_t i = 0; i < operands && i < 4; i++) {
@@ -103,7 +114,7 @@ static void body_block_work(struct lower *lower, struct ir_block block, unsigned
     if (ir_op_code(module, op) == IR_OP_FUNC_CALL && depth < BODY_CALL_DEPTH) {
       struct ir_op function = analyze_symbols_callee(&lower->symbols, module, op);
       body_block_work(lower, function.id != 0 ? ir_function_body(module, function) : (struct ir_block){0}, depth + 1);
-    } else {
+    } else if (!is_same_type(lower, op)) {
       lower_elementwise_work(lower, op);
     }
   }

@@ -97,23 +97,41 @@ void lower_bitcast_convert(struct lower *lower, struct ir_op op) {
 
 /* ---- constants ---- */
 
+static void keep_constant(struct lower *lower, struct ir_op op, uint32_t tensor) {
+  if (!lower_stopped(lower) && !map_set(&lower->scope->constants, op.id, tensor)) {
+    lower_memory(lower);
+  }
+}
+
 /* A constant of one value repeated is a scalar that is broadcast, which is how compilers keep it; every other constant lies
- * in memory as it is. */
+ * in memory as it is, once per graph however often calls bring its operation there. */
 void lower_constant(struct lower *lower, struct ir_op op) {
   struct ir_value value = lower_out(lower, op, 0);
   struct lower_shape shape = lower_shape_of(lower, value);
   struct ir_attr data = ir_op_attr(lower->module, op, "value");
   bool is_splat = data.id != 0 && ir_attr_get(lower->module, data)->kind == IR_ATTR_DENSE
                   && ir_attr_get(lower->module, data)->is_splat;
+  uint32_t tensor;
+  bool is_known = map_get(&lower->scope->constants, op.id, &tensor);
   if (!is_splat || shape.elements <= 1) {
+    if (is_known) {
+      lower_define(lower, value, &tensor, 1);
+      return;
+    }
     lower_nothing(lower, op);
+    if (lower->slots[value.id].count == 1) {
+      keep_constant(lower, op, lower->slots[value.id].first);
+    }
     return;
   }
-  uint32_t scalar = work_tensor_add(lower->graph, shape.dtype, NULL, 0, WORK_TENSOR_CONSTANT);
+  if (!is_known) {
+    tensor = work_tensor_add(lower->graph, shape.dtype, NULL, 0, WORK_TENSOR_CONSTANT);
+    keep_constant(lower, op, tensor);
+  }
   uint32_t result = lower_result(lower, op, 0);
   lower_begin(lower, op, WORK_BROADCAST);
   lower_axes_of(lower, &shape);
-  lower_read(lower, scalar, NULL, UINT64_MAX, 0);
+  lower_read(lower, tensor, NULL, UINT64_MAX, 0);
   lower_write_all(lower, result, shape.rank);
   lower_end(lower);
 }

@@ -4,10 +4,6 @@
 #include "base/checked.h"
 #include "lower/lower_ops.h"
 
-static uint64_t ceil_log2(uint64_t n) {
-  return n <= 1 ? 0 : 64 - (uint64_t)__builtin_clzll(n - 1);
-}
-
 static enum work_engine engine_of(enum dtype dtype) {
   return dtype_is_floating(dtype) ? WORK_ENGINE_VECTOR : WORK_ENGINE_INTEGER;
 }
@@ -41,8 +37,12 @@ void lower_sort(struct lower *lower, struct ir_op op) {
   for (size_t i = results; i < lower->scratch.count; i++) {
     lower_write_all(lower, lower->scratch.data[i], in.rank);
   }
+  const uint32_t sorted = (uint32_t)(results - base), made = (uint32_t)(lower->scratch.count - results);
   lower->scratch.count = base;
   lower_end(lower);
+  for (uint32_t i = 0; i < sorted && i < made && !lower_stopped(lower); i++) { /* sorts where the data lie if it may */
+    lower_note_update(lower, lower->scratch.data[base + i], lower->scratch.data[results + i]);
+  }
 }
 
 /* Selecting k of n with a heap: n ceil(log2 k) comparisons per row, at least one per element. */
@@ -50,7 +50,7 @@ void lower_top_k(struct lower *lower, struct ir_op op) {
   uint32_t operand = lower_operand(lower, op, 0);
   struct lower_shape in = lower_shape_of(lower, lower_in(lower, op, 0));
   struct lower_shape out = lower_shape_of(lower, lower_out(lower, op, 0));
-  uint64_t k = lower_dim(&out, out.rank > 0 ? out.rank - 1 : 0), steps = ceil_log2(k);
+  uint64_t k = lower_dim(&out, out.rank > 0 ? out.rank - 1 : 0), steps = ceil_log2_u64(k);
   size_t base = lower->scratch.count;
   for (uint32_t i = 0; i < lower_out_count(lower, op); i++) {
     lower_new_leaves(lower, lower_out(lower, op, i), WORK_TENSOR_INTERMEDIATE);
@@ -79,7 +79,7 @@ void lower_fft(struct lower *lower, struct ir_op op) {
   uint64_t points = dtype_class_of(in.dtype) == DTYPE_CLASS_COMPLEX ? out.elements : in.elements;
   for (uint64_t i = 0; i < rank && i < LOWER_MAX_RANK; i++) {
     int64_t n = lower_int_at(lower, length, i, 1);
-    logs += ceil_log2(n > 0 ? (uint64_t)n : 0);
+    logs += ceil_log2_u64(n > 0 ? (uint64_t)n : 0);
   }
   lower_begin(lower, op, WORK_FFT);
   lower_axis(lower, WORK_AXIS_PARALLEL, points);
@@ -88,11 +88,6 @@ void lower_fft(struct lower *lower, struct ir_op op) {
   lower_read(lower, operand, NULL, UINT64_MAX, 0);
   lower_write(lower, result, NULL, UINT64_MAX, 0);
   lower_end(lower);
-}
-
-/* Complex arithmetic: 4 real multiply-adds for one. */
-static uint32_t per_flop(enum dtype dtype) {
-  return dtype_class_of(dtype) == DTYPE_CLASS_COMPLEX ? 4 : 1;
 }
 
 static uint64_t batch_of(const struct lower_shape *shape) {
@@ -113,7 +108,7 @@ void lower_cholesky(struct lower *lower, struct ir_op op) {
   uint64_t cube = sat_mul_u64(n, sat_mul_u64(n, n));
   lower->stage.applications = sat_mul_u64(batch_of(&in), cube < UINT64_MAX ? ceil_div_u64(cube, 3) : cube);
   lower_work(lower, WORK_ENGINE_VECTOR, lower_real_type(in.dtype),
-             lower->stage.applications > 0 ? per_flop(in.dtype) : 0);
+             lower->stage.applications > 0 ? lower_per_flop(in.dtype) : 0);
   lower_read_all(lower, operand, in.rank);
   lower_write_all(lower, result, in.rank);
   lower_end(lower);
@@ -130,7 +125,7 @@ void lower_triangular_solve(struct lower *lower, struct ir_op op) {
   lower_axes_of(lower, &shape_b);
   lower->stage.applications = sat_mul_u64(shape_b.elements, n);
   lower_work(lower, WORK_ENGINE_VECTOR, lower_real_type(shape_a.dtype),
-             lower->stage.applications > 0 ? per_flop(shape_a.dtype) : 0);
+             lower->stage.applications > 0 ? lower_per_flop(shape_a.dtype) : 0);
   lower_read(lower, a, NULL, UINT64_MAX, 0);
   lower_read_all(lower, b, shape_b.rank);
   lower_write_all(lower, result, shape_b.rank);

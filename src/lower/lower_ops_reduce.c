@@ -95,6 +95,37 @@ static void window_axes(struct lower *lower, struct ir_op op, const struct lower
   }
 }
 
+/* A prefix sum written as a window that reaches from every element back to the first (or on to the last): one window of
+ * the length of its dimension, moved by one, padded on one side. Compilers do not add up n windows (XLA's
+ * ReduceWindowRewriter makes a tree of segments of 128): about two applications per element. 0: it is no scan, or so short
+ * that the windows take less. */
+static uint64_t scan_applications(struct lower *lower, struct ir_op op, const struct lower_shape *in,
+                                  const struct lower_shape *out) {
+  struct ir_attr sizes = ir_op_attr(lower->module, op, "window_dimensions");
+  struct ir_attr padding = ir_op_attr(lower->module, op, "padding");
+  static const char *const units[] = {"window_strides", "base_dilations", "window_dilations"};
+  uint64_t length = 0, rows = 1;
+  for (uint32_t d = 0; d < in->rank; d++) {
+    uint64_t n = lower_dim(in, d);
+    int64_t size = lower_int_at(lower, sizes, d, 1);
+    int64_t low = lower_int_at(lower, padding, 2 * (uint64_t)d, 0);
+    int64_t high = lower_int_at(lower, padding, 2 * (uint64_t)d + 1, 0);
+    bool is_plain = n == lower_dim(out, d);
+    for (unsigned u = 0; u < sizeof units / sizeof units[0]; u++) {
+      is_plain &= lower_int_at(lower, ir_op_attr(lower->module, op, units[u]), d, 1) == 1;
+    }
+    if (is_plain && size == 1) {
+      rows = sat_mul_u64(rows, n);
+    } else if (is_plain && length == 0 && size > 1 && (uint64_t)size == n
+               && ((low == size - 1 && high == 0) || (low == 0 && high == size - 1))) {
+      length = n;
+    } else {
+      return 0;
+    }
+  }
+  return length > 4 ? sat_mul_u64(rows, 2 * (length - 1)) : 0;
+}
+
 void lower_reduce_window(struct lower *lower, struct ir_op op) {
   const uint32_t operands = lower_in_count(lower, op);
   if (operands == 0 || lower_out_count(lower, op) == 0) {
@@ -109,6 +140,7 @@ void lower_reduce_window(struct lower *lower, struct ir_op op) {
   int16_t axes[LOWER_MAX_RANK];
   memset(axes, 0xFF, sizeof axes);
   window_axes(lower, op, &in, &out, axes);
+  lower->stage.applications = scan_applications(lower, op, &in, &out);
   body_work(lower, op, 0);
   read_operands(lower, base, operands, operands / 2, axes);
   write_from(lower, results, out.rank);

@@ -17,9 +17,10 @@ struct storage {
   bool *is_taken; /* per root: given to a result */
 };
 
-static bool storage_init(struct storage *storage, struct work_graph *graph) {
+/* With room for `more` tensors that are added later. */
+static bool storage_init(struct storage *storage, struct work_graph *graph, size_t more) {
   memset(storage, 0, sizeof *storage);
-  size_t n = graph->tensors.count + 1;
+  size_t n = graph->tensors.count + more + 1;
   uint32_t *words = calloc(5 * n, sizeof *words);
   bool *flags = calloc(2 * n, sizeof *flags);
   storage->graph = graph;
@@ -132,8 +133,7 @@ static void note_overwritten(const struct storage *storage, uint32_t tensor, boo
   }
 }
 
-/* A copy task at the end of the graph; the caller moves it in front of the loop. Returns the copy. */
-static uint32_t storage_copy(struct lower *lower, struct work_graph *graph, uint32_t tensor) {
+uint32_t lower_storage_copy(struct lower *lower, struct work_graph *graph, uint32_t tensor) {
   const struct work_tensor old = graph->tensors.data[tensor];
   int64_t dims[UINT8_MAX] = {0};
   if (old.rank > 0) {
@@ -194,7 +194,7 @@ void lower_storage_updates(struct lower *lower, struct lower_scope *scope, const
     return;
   }
   VEC(struct storage_insert) inserts = {0};
-  bool ok = storage_init(&storage, graph);
+  bool ok = storage_init(&storage, graph, scope->updates.count); /* each may need a copy */
   for (size_t i = 0; i < scope->updates.count && ok && !lower_stopped(lower); i++) {
     const struct lower_update *update = &scope->updates.data[i];
     if (update->task >= graph->tasks.count) {
@@ -210,7 +210,7 @@ void lower_storage_updates(struct lower *lower, struct lower_scope *scope, const
       storage_mark(graph, &graph->tasks.data[update->task], update->operand, false, true, 0);
       storage_mark(graph, &graph->tasks.data[update->task], update->result, true, true, 0);
     } else if (update->body_overwrites) {
-      uint32_t copy = storage_copy(lower, graph, update->operand);
+      uint32_t copy = lower_storage_copy(lower, graph, update->operand);
       if (lower_stopped(lower)) {
         break;
       }
@@ -264,7 +264,7 @@ void lower_storage_pairs(struct lower *lower, struct work_graph *graph, const st
   if (count == 0 || lower_stopped(lower)) {
     return;
   }
-  if (!storage_init(&storage, graph)) {
+  if (!storage_init(&storage, graph, 0)) {
     storage_release(&storage);
     lower_memory(lower);
     return;

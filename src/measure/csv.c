@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "io/input_file.h"
 
 struct csv_reader {
@@ -119,7 +120,5 @@ const char *csv_cell(const struct csv_table *table, size_t row, int column) {
 
 bool csv_number(const struct csv_table *table, size_t row, int column, double *value) {
   const char *text = csv_cell(table, row, column);
-  char *end;
-  *value = strtod(text, &end);
-  return end != text && *end == '\0' && isfinite(*value);
+  return decimal_parse(text, strlen(text), value) && isfinite(*value);
 }

@@ -16,18 +16,18 @@
 #include "report/report.h"
 
 /* Which chip a measured system is made of, and how much of it one device of the program is: a TPU v3 device is one of the
- * two TensorCores of a chip. `files` names the programs of that system, %s = workload. */
+ * two TensorCores of a chip. The Llama programs of the system are gen_<workload><ending>. */
 static const struct workload_system {
   const char *system, *chip;
   unsigned devices;
   double chip_share;
-  const char *llama_file;
+  const char *llama_ending;
 } systems[] = {
-    {"A100_40GB_4GPU", "nvidia_a100_sxm_40", 4, 1.0, "gen_%s_4dev.mlir"},
-    {"H100_80GB_4GPU", "nvidia_h100_sxm", 4, 1.0, "gen_%s_4dev.mlir"},
-    {"H200_141GB_4GPU", "nvidia_h200_sxm", 4, 1.0, "gen_%s_4dev.mlir"},
-    {"B200_180GB_4GPU", "nvidia_b200_sxm", 4, 1.0, "gen_%s_4dev.mlir"},
-    {"8xTPUv3", "google_tpu_v3", 8, 0.5, "gen_%s_8dev.mlir"},
+    {"A100_40GB_4GPU", "nvidia_a100_sxm_40", 4, 1.0, "_4dev.mlir"},
+    {"H100_80GB_4GPU", "nvidia_h100_sxm", 4, 1.0, "_4dev.mlir"},
+    {"H200_141GB_4GPU", "nvidia_h200_sxm", 4, 1.0, "_4dev.mlir"},
+    {"B200_180GB_4GPU", "nvidia_b200_sxm", 4, 1.0, "_4dev.mlir"},
+    {"8xTPUv3", "google_tpu_v3", 8, 0.5, "_8dev.mlir"},
 };
 
 static const char *const reference_files[] = {"llama3_train.csv", "resnet_train.csv", "tpuv3_llama3.csv"};
@@ -73,32 +73,39 @@ static const char *program_name(struct workload_suite *suite, const struct workl
   if (strncmp(workload, "llama3-", 7) != 0) {
     return "";
   }
-  const char *ending = strstr(system->llama_file, "%s") + 2;
   struct strbuf name = {0};
-  strbuf_printf(&name, "gen_%s%s", workload, ending);
+  strbuf_printf(&name, "gen_%s%s", workload, system->llama_ending);
   char *copy = arena_strndup(&suite->arena, strbuf_text(&name), name.length);
   strbuf_release(&name);
   return copy;
 }
 
-/* The loaded program of that name; NULL without a diagnostic when there is no such file. */
-static struct program *find_program(struct workload_suite *suite, const char *name) {
+/* The loaded program of that name in *found: NULL when there is no such file. A file that does not load is an error. */
+static enum status find_program(struct workload_suite *suite, const char *name, struct program **found) {
   char *path = join(&suite->arena, suite->directory, name);
+  *found = NULL;
+  if (!path) {
+    return STATUS_MEMORY;
+  }
   for (size_t i = 0; i < suite->programs.count; i++) {
     if (strcmp(suite->programs.data[i]->source.name, path) == 0) {
-      return suite->programs.data[i];
+      *found = suite->programs.data[i];
+      return STATUS_OK;
     }
   }
   FILE *probe = *name ? fopen(path, "rb") : NULL;
   if (!probe) {
-    return NULL;
+    return STATUS_OK;
   }
   fclose(probe);
   struct program *program = NULL;
-  if (program_load(path, NULL, suite->diags, &program) != STATUS_OK || !vec_push(&suite->programs, program)) {
-    return NULL;
+  STATUS_TRY(program_load(path, NULL, suite->diags, &program));
+  if (!vec_push(&suite->programs, program)) {
+    program_free(program);
+    return STATUS_MEMORY;
   }
-  return program;
+  *found = program;
+  return STATUS_OK;
 }
 
 /* A part of a chip: its rates and memories scaled, its latencies and shapes kept. */
@@ -148,10 +155,17 @@ static enum status add_row(struct workload_suite *suite, const struct csv_table 
                              .unfused_s = (double)NAN,
                              .fused_s = (double)NAN,
                              .published_s = (double)NAN};
-  if (!row.system || !row.workload || !csv_number(table, i, csv_column(table, "runtime_s"), &row.measured_s)) {
+  if (!csv_number(table, i, csv_column(table, "runtime_s"), &row.measured_s)) {
+    diag_file(suite->diags, DIAG_E0003_FORMAT, table->path, (uint32_t)i + 2, 0, "'%s' is not a number of seconds",
+              csv_cell(table, i, csv_column(table, "runtime_s")));
     return STATUS_INPUT;
   }
-  struct program *program = system ? find_program(suite, program_name(suite, system, workload)) : NULL;
+  const char *name = system ? program_name(suite, system, workload) : "";
+  if (!row.system || !row.workload || !name) {
+    return STATUS_MEMORY;
+  }
+  struct program *program = NULL;
+  STATUS_TRY(find_program(suite, name, &program));
   if (program) {
     row.program = strrchr(program->source.name, '/') + 1;
     STATUS_TRY(predict_row(suite, system, program, &row));
@@ -292,27 +306,41 @@ static json_t *json_number(double value) {
   return isfinite(value) ? json_real(value) : json_null();
 }
 
+static json_t *row_json(const struct workload_row *row) {
+  return json_pack("{s:s,s:s,s:s?,s:o,s:o,s:o,s:o,s:I,s:I}", "system", row->system, "workload", row->workload,
+                   "program", row->program, "measured_s", json_number(row->measured_s), "unfused_s",
+                   json_number(row->unfused_s), "fused_s", json_number(row->fused_s), "published_compute_s",
+                   json_number(row->published_s), "collectives_not_timed", (json_int_t)row->collectives,
+                   "collective_bytes", (json_int_t)row->collective_bytes);
+}
+
+static json_t *score_json(const struct score *s) {
+  return json_pack("{s:I,s:o,s:o,s:o,s:o,s:o}", "rows", (json_int_t)s->count, "mape", json_number(s->mape), "median",
+                   json_number(s->median), "p90", json_number(s->p90), "bias", json_number(s->bias), "kendall_tau",
+                   json_number(s->kendall));
+}
+
+/* Per predictor, of the rows measured for at least `minimum_s`. */
+static json_t *scores_json(const struct workload_suite *suite, double minimum_s) {
+  static const char *const keys[] = {"unfused", "fused", "published_compute"};
+  json_t *scores = json_object();
+  for (size_t p = 0; p < sizeof keys / sizeof keys[0]; p++) {
+    struct score s = score_suite(suite, p, minimum_s);
+    json_object_set_new(scores, keys[p], score_json(&s));
+  }
+  return scores;
+}
+
+/* docs/json.md, "validation". */
 static enum status print_json(const struct workload_suite *suite, struct strbuf *out) {
   json_t *rows = json_array();
   for (size_t i = 0; i < suite->rows.count; i++) {
-    const struct workload_row *row = &suite->rows.data[i];
-    json_array_append_new(
-        rows, json_pack("{s:s,s:s,s:s?,s:o,s:o,s:o,s:o,s:I,s:I}", "system", row->system, "workload", row->workload,
-                        "program", row->program, "measured_s", json_number(row->measured_s), "unfused_s",
-                        json_number(row->unfused_s), "fused_s", json_number(row->fused_s), "published_compute_s",
-                        json_number(row->published_s), "collectives_not_timed", (json_int_t)row->collectives,
-                        "collective_bytes", (json_int_t)row->collective_bytes));
+    json_array_append_new(rows, row_json(&suite->rows.data[i]));
   }
-  json_t *scores = json_object();
-  for (size_t p = 0; p < sizeof predictor_names / sizeof predictor_names[0]; p++) {
-    struct score s = score_suite(suite, p, 0);
-    json_object_set_new(scores, predictor_names[p],
-                        json_pack("{s:I,s:o,s:o,s:o,s:o,s:o}", "rows", (json_int_t)s.count, "mape", json_number(s.mape),
-                                  "median", json_number(s.median), "p90", json_number(s.p90), "bias",
-                                  json_number(s.bias), "kendall_tau", json_number(s.kendall)));
-  }
-  json_t *document = json_pack("{s:s,s:o,s:o}", "suite", "workloads", "rows", rows, "scores", scores);
-  char *text = document ? json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) : NULL;
+  json_t *document = json_pack("{s:s,s:i,s:s,s:s,s:o,s:o,s:o}", "format", "ridgeline-validation", "format_version", 1,
+                               "ridgeline_version", RDG_VERSION, "suite", "workloads", "rows", rows, "scores",
+                               scores_json(suite, 0), "scores_from_100_ms", scores_json(suite, 0.1));
+  char *text = document ? json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
   enum status status = text ? STATUS_OK : STATUS_MEMORY;
   if (text) {
     strbuf_printf(out, "%s\n", text);

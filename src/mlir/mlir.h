@@ -39,7 +39,7 @@ struct mlir_print_options {
   bool locations;
 };
 
-/* Appends canonical text of an op and all below it: as StableHLO 1.20 prints the pretty form (SSA names %0, %arg0, %cst,
+/* `options` may be NULL: pretty, without locations. Appends canonical text of an op and all below it: as StableHLO 1.20 prints the pretty form (SSA names %0, %arg0, %cst,
  * %c, %iterArg numbered as MLIR does), or MLIR's generic form with <{properties}>. Printing, parsing and printing again
  * gives the same text. */
 void mlir_print(const struct ir_module *module, struct ir_op op, const struct mlir_print_options *options,

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/decimal.h"
+
 enum {
   LETTER = LEX_START | LEX_WORD | LEX_SUFFIX,
   HEX_LETTER = LETTER | LEX_HEX,
@@ -299,13 +301,9 @@ double lex_number_double(const struct lex_number *n) {
     double value = power < 0 ? (double)digits / powers[-power] : (double)digits * powers[power];
     return n->is_negative ? -value : value;
   }
-  char local[64];
-  if (n->length < sizeof local) {
-    memcpy(local, n->text, n->length);
-    local[n->length] = '\0';
-    return strtod(local, NULL);
-  }
-  return strtod(n->text, NULL);
+  double value;
+  (void)decimal_parse(n->text, n->length, &value); /* the lexer took a number: it cannot fail */
+  return value;
 }
 
 static char closing_of(char open) {
@@ -386,8 +384,8 @@ enum lex_balance lex_balanced(struct lexer *lx, unsigned max_depth, struct strbu
       char due = closing_of(c);
       strbuf_add(&b.due, &due, 1);
       at.cursor++;
-      if (b.due.length > max_depth) {
-        result = LEX_TOO_DEEP;
+      if (b.due.failed || b.due.length > max_depth) {
+        result = b.due.failed ? LEX_NO_MEMORY : LEX_TOO_DEEP;
         break;
       }
     } else if (is_closing(c)) {
@@ -412,7 +410,8 @@ enum lex_balance lex_balanced(struct lexer *lx, unsigned max_depth, struct strbu
       if (n && out) {
         struct strbuf text = {0};
         if (alias(context, (struct lex_span){at.cursor, n}, &text)) {
-          balance_put(&b, text.data, text.length);
+          balance_put(&b, strbuf_text(&text), text.length);
+          out->failed |= text.failed;
         } else {
           balance_put(&b, at.cursor, n);
         }

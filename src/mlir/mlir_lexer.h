@@ -121,7 +121,7 @@ bool lex_number_read(struct lexer *lx, struct lex_number *out);
 double lex_number_double(const struct lex_number *number);
 
 /* What lex_balanced met. */
-enum lex_balance { LEX_BALANCED, LEX_UNBALANCED, LEX_TOO_DEEP };
+enum lex_balance { LEX_BALANCED, LEX_UNBALANCED, LEX_TOO_DEEP, LEX_NO_MEMORY };
 
 /* Called for a name with sigil ('#' or '!') inside balanced text that could be an alias; returns true when it appended
  * the text that the alias stands for. */

@@ -27,14 +27,15 @@ static struct op_name *make_op_name(struct parser *p, struct lex_span span, uint
     }
   }
   struct op_name *name = arena_alloc(&p->scratch, sizeof *name);
-  if (name == NULL) {
+  uint32_t id;
+  if (name == NULL || !parse_intern(p, full.text, full.length, &id)) {
     return NULL;
   }
   enum ir_opcode opcode = ir_opcode_find(full.text, full.length);
   *name = (struct op_name){.text = span.text,
                            .length = (uint32_t)span.length,
                            .hash = hash,
-                           .id = intern_add(&p->m->strings, full.text, full.length),
+                           .id = id,
                            .opcode = (uint16_t)opcode,
                            .syntax = syntax_find(p, opcode, full)};
   size_t count;
@@ -370,6 +371,12 @@ static bool generic_op(struct parser *p, struct op_state *op) {
   if (raw.length == 0) {
     return parse_expected(p, "an operation name");
   }
+  for (size_t i = 0; i < raw.length; i++) {
+    if (!lex_is(raw.text[i], LEX_SUFFIX)) {
+      return parse_error(p, DIAG_E0101_TOKEN, raw.text + i,
+                         "an operation name consists of letters, digits, '_', '$', '.' and '-'");
+    }
+  }
   op->name = parse_op_name(p, raw);
   if (op->name == NULL) {
     return parse_memory(p);
@@ -534,7 +541,9 @@ static bool starts_with(const char *text, size_t length, const char *prefix) {
 static const char *other_format(const char *text, size_t length) {
   static const struct {
     const char *prefix, *what;
-  } rows[] = {{"ML\xEFR", "MLIR bytecode, which the text reader does not take"},
+  } rows[] = {{"ML\xEFR", "MLIR bytecode, which is not read here; write it as text, with as_text() of jax.export or "
+                          "lowered programs, or with "
+                          "stablehlo-opt FILE"},
               {"<", "HTML or XML, not MLIR; was a web page saved instead of the file?"},
               {"HloModule", "HLO text, not MLIR"},
               {"\x1F\x8B", "gzip data"},
@@ -646,7 +655,9 @@ static bool parse_text(struct parser *p) {
 #include "mlir/parse_names.def"
 #undef RDG_NAME
     };
-    p->names[i] = intern_add_cstr(&p->m->strings, texts[i]);
+    if (!parse_intern(p, texts[i], strlen(texts[i]), &p->names[i])) {
+      return false;
+    }
   }
   struct ir_region region = ir_region_create(p->m);
   struct ir_block block = ir_block_create(p->m, region);
@@ -735,6 +746,7 @@ enum status mlir_parse_piece(const struct source *source, size_t start, size_t e
   p->source = source;
   p->diags = diags;
   p->start = p->lx.cursor;
+  parse_expansion_begin(p);
   p->max_depth = options->max_depth ? options->max_depth : 256;
   p->keep_locations = options->keep_locations;
   bool ok = parse_text(p);

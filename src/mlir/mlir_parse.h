@@ -1,9 +1,10 @@
 /* The inside of the MLIR text parser: its state and the functions that its files call in each other. Path: mlir_lexer →
- * here (mlir_parse.c: texts and ops; mlir_region.c: regions, blocks, values; mlir_parse_types.c, mlir_parse_attrs.c,
- * mlir_parse_structs.c, mlir_parse_dense.c, mlir_parse_loc.c: what stands in ops; mlir_pretty*.c: pretty forms) → ir.
+ * here (mlir_parse.c: texts and ops; mlir_parse_region.c: regions, blocks, values; mlir_parse_types.c,
+ * mlir_parse_attrs.c, mlir_parse_structs.c, mlir_parse_dense.c, mlir_parse_alias.c: what stands in ops; mlir_pretty*.c:
+ * pretty forms) → ir.
  *
  * Every function that reads text returns false after it recorded a diagnostic, and then the op that is being read is given
- * up (mlir_region.c goes on behind it). Lists of what an op consists of grow on stacks of the parser; an op remembers
+ * up (mlir_parse_region.c goes on behind it). Lists of what an op consists of grow on stacks of the parser; an op remembers
  * where its part begins (struct op_state) and cuts them back. */
 #ifndef RIDGELINE_MLIR_MLIR_PARSE_H
 #define RIDGELINE_MLIR_MLIR_PARSE_H
@@ -121,6 +122,7 @@ struct alias {
   const char *used; /* first use, for the message; NULL = none */
   uint32_t id; /* attribute or type when read */
   uint64_t weight; /* bytes of text when all aliases in it are written out */
+  uint32_t nesting; /* levels of types and attributes in it, those of its aliases included */
   uint8_t state; /* enum alias_state */
   bool visited; /* by the search for cycles among dropped locations */
   uint32_t edges; /* newest alias that a dropped location names, index into alias_edges + 1 */
@@ -149,6 +151,7 @@ struct parser {
   const struct source *source;
   struct diag_list *diags;
   unsigned depth, max_depth;
+  unsigned deepest; /* greatest depth since the alias that is being read began, with what its aliases hold */
   bool keep_locations;
   bool failed; /* some error was recorded */
   bool stopped; /* no use in going on: limit of errors, end of text, memory */
@@ -176,6 +179,7 @@ struct parser {
   VEC(struct alias_edge) alias_edges;
   uint32_t alias_owner; /* alias whose dropped location is being read, index + 1 */
   uint64_t alias_weight; /* sum over the aliases named since the begin of the definition that is being read */
+  uint64_t expansion_left; /* bytes that uses of aliases may still stand for when they are written out */
   struct strbuf text; /* scratch for unescaped and canonical text */
   struct name_table values; /* first = value id, 0 = poisoned by an error */
   struct name_table forwards; /* first = newest use + 1 */
@@ -188,7 +192,7 @@ struct parser {
   struct span_entry type_cache[TYPE_CACHE_SIZE];
 };
 
-enum block_flag { BLOCK_DEFINED = 1 };
+enum block_flag { BLOCK_DEFINED = 1, BLOCK_FIRST = 2, BLOCK_USED = 4 };
 
 /* ---- diagnostics (mlir_parse_error.c); all return false ---------------------------------------------------------- */
 bool parse_error(struct parser *p, enum diag_id id, const char *at, const char *format, ...)
@@ -196,8 +200,17 @@ bool parse_error(struct parser *p, enum diag_id id, const char *at, const char *
 /* "expected <what>, found <token>" at the cursor. */
 bool parse_expected(struct parser *p, const char *what);
 bool parse_memory(struct parser *p);
+/* Id of a string of the module; false, and 0, when memory is exhausted. */
+bool parse_intern(struct parser *p, const char *text, size_t length, uint32_t *id);
 /* Enters one more level of nesting; false with E0005 when that is too deep. Leave with p->depth--. */
 bool parse_deeper(struct parser *p);
+/* The results of ir_attr_* and the growth of lists: false after parse_memory when they failed. */
+static inline bool parse_made(struct parser *p, struct ir_attr attr) {
+  return attr.id != 0 || parse_memory(p);
+}
+static inline bool parse_push_type(struct parser *p, struct ir_type type) {
+  return vec_push(&p->types, type) ? true : parse_memory(p);
+}
 static inline bool parse_char(struct parser *p, char c, const char *what) {
   return lex_try(&p->lx, c) || parse_expected(p, what);
 }
@@ -230,6 +243,14 @@ bool parse_integer(struct parser *p, int64_t *value);
 /* [1, 2, ...] → array<i64>. */
 bool parse_i64_list(struct parser *p, struct ir_attr *attr);
 void parse_push_pair(struct parser *p, uint32_t name, struct ir_attr attr);
+static inline bool parse_push_attr(struct parser *p, enum parse_name name, struct ir_attr attr) {
+  parse_push_pair(p, p->names[name], attr);
+  return parse_made(p, attr);
+}
+/* Attribute or opaque type of a text that was built; 0 when the text is incomplete or memory is exhausted. */
+struct ir_attr parse_text_attr(struct parser *p, enum ir_attr_kind kind, const struct strbuf *text,
+                               struct ir_type type);
+struct ir_type parse_text_type(struct parser *p, const struct strbuf *text);
 /* '#' comes next. */
 bool parse_hash_attr(struct parser *p, struct ir_attr *attr);
 /* dense<...>, dense_resource<...>, array<...>: the word was read. */
@@ -252,8 +273,12 @@ struct ir_attr parse_dense_to_array(struct parser *p, struct ir_attr attr, enum 
 /* ---- aliases and locations --------------------------------------------------------------------------------------- */
 /* Alias `name` (with sigil); reads its definition when needed. False without a message when `optional` and unknown. */
 bool parse_alias(struct parser *p, struct lex_span name, bool optional, uint32_t *id);
+/* The same where it becomes part of a type or attribute: nesting counts as if it were written out. */
+bool parse_alias_value(struct parser *p, struct lex_span name, uint32_t *id);
 /* `#x = ...` or `!x = ...` at top level. */
 bool parse_alias_definition(struct parser *p);
+/* Sets what the uses of aliases may stand for, by the length of the text at the cursor. */
+void parse_expansion_begin(struct parser *p);
 /* After the last op: names used in dropped locations must exist. */
 bool parse_check_aliases(struct parser *p);
 bool parse_alias_text(void *parser, struct lex_span name, struct strbuf *out);
@@ -264,7 +289,7 @@ bool parse_loc_attr(struct parser *p, struct ir_attr *attr);
 /* {-# ... #-} */
 bool parse_resources(struct parser *p);
 
-/* ---- ops, regions, values (mlir_parse.c, mlir_region.c) ----------------------------------------------------------- */
+/* ---- ops, regions, values (mlir_parse.c, mlir_parse_region.c) -------------------------------------------------------- */
 /* NULL when memory is exhausted; stays valid during the parse. */
 const struct op_name *parse_op_name(struct parser *p, struct lex_span span);
 /* One op; appended to `block`. */

@@ -5,6 +5,13 @@
 /* Aliases that double each other would otherwise make a small text stand for an enormous one. */
 enum { ALIAS_WEIGHT_MAX = 4 << 20 };
 
+/* What all uses of aliases together may stand for: this many bytes, and so many per byte of the text. */
+enum { EXPANSION_BYTES = 64 << 20, EXPANSION_PER_BYTE = 64 };
+
+void parse_expansion_begin(struct parser *p) {
+  p->expansion_left = (uint64_t)EXPANSION_BYTES + (uint64_t)(p->lx.end - p->lx.cursor) * EXPANSION_PER_BYTE;
+}
+
 static struct name_key alias_key(struct lex_span name) {
   return name_key_of(name);
 }
@@ -48,6 +55,26 @@ static bool definition_at(struct lexer *lx, struct lex_span *name, const char **
   return true;
 }
 
+/* Begin of the line behind the one at `at`; a line break inside a string ends no line. */
+static const char *next_line(const struct parser *p, const char *at) {
+  while (at < p->lx.end && *at != '\n') {
+    if (*at == '"') {
+      struct lexer lx = {at, p->lx.begin, p->lx.end};
+      struct lex_span ignored;
+      if (!lex_string(&lx, &ignored)) {
+        return p->lx.end;
+      }
+      at = lx.cursor;
+    } else if (at[0] == '/' && at[1] == '/') {
+      const char *newline = memchr(at, '\n', (size_t)(p->lx.end - at));
+      at = newline ? newline : p->lx.end;
+    } else {
+      at++;
+    }
+  }
+  return at < p->lx.end ? at + 1 : p->lx.end;
+}
+
 /* Finds all definitions of the text, once, because a use came before its definition. */
 static bool scan_aliases(struct parser *p) {
   p->scanned_aliases = true;
@@ -65,8 +92,7 @@ static bool scan_aliases(struct parser *p) {
         p->aliases.data[index].value = value;
       }
     }
-    const char *newline = memchr(line, '\n', (size_t)(p->lx.end - line));
-    line = newline ? newline + 1 : p->lx.end;
+    line = next_line(p, line);
   }
   return true;
 }
@@ -79,11 +105,15 @@ static bool read_alias(struct parser *p, uint32_t index) {
   p->lx.cursor = p->aliases.data[index].value;
   p->aliases.data[index].state = ALIAS_READING;
   uint64_t outer = p->alias_weight;
+  unsigned outer_deepest = p->deepest;
   p->alias_weight = 0;
+  p->deepest = p->depth;
   bool ok = is_type ? parse_type(p, &type) : parse_attr(p, &attr);
   p->aliases.data[index].state = ok ? ALIAS_READ : ALIAS_FAILED;
   p->aliases.data[index].id = is_type ? type.id : attr.id;
   p->aliases.data[index].weight = p->alias_weight + (uint64_t)(p->lx.cursor - p->aliases.data[index].value);
+  p->aliases.data[index].nesting = p->deepest - p->depth;
+  p->deepest = outer_deepest;
   p->alias_weight = outer;
   if (ok && p->aliases.data[index].weight > ALIAS_WEIGHT_MAX) {
     ok = parse_error(p, DIAG_E0005_LIMIT, p->aliases.data[index].name,
@@ -96,7 +126,7 @@ static bool read_alias(struct parser *p, uint32_t index) {
   return ok;
 }
 
-bool parse_alias(struct parser *p, struct lex_span name, bool optional, uint32_t *id) {
+static bool find_alias(struct parser *p, struct lex_span name, bool optional, uint32_t *found) {
   struct name_key key = alias_key(name);
   struct name_entry *entry = name_find(&p->alias_names, &key, 0);
   if ((!entry || !p->aliases.data[entry->first].value) && !p->scanned_aliases) {
@@ -120,15 +150,44 @@ bool parse_alias(struct parser *p, struct lex_span name, bool optional, uint32_t
   if (p->aliases.data[index].state == ALIAS_UNREAD && !read_alias(p, index)) {
     return false;
   }
-  p->alias_weight += p->aliases.data[index].weight;
+  uint64_t weight = p->aliases.data[index].weight;
+  if (weight > p->expansion_left) {
+    return parse_error(p, DIAG_E0005_LIMIT, name.text,
+                       "the aliases of this text stand for more than %d times as much text and %d MiB",
+                       EXPANSION_PER_BYTE, EXPANSION_BYTES >> 20);
+  }
+  p->expansion_left -= weight;
+  p->alias_weight += weight;
+  *found = index;
+  return true;
+}
+
+bool parse_alias(struct parser *p, struct lex_span name, bool optional, uint32_t *id) {
+  uint32_t index;
+  if (!find_alias(p, name, optional, &index)) {
+    return false;
+  }
   *id = p->aliases.data[index].id;
   return true;
+}
+
+bool parse_alias_value(struct parser *p, struct lex_span name, uint32_t *id) {
+  uint32_t index;
+  if (!find_alias(p, name, false, &index)) {
+    return false;
+  }
+  *id = p->aliases.data[index].id;
+  unsigned deepest = p->depth + p->aliases.data[index].nesting - 1; /* the name takes the place of the first level */
+  p->deepest = deepest > p->deepest ? deepest : p->deepest;
+  return deepest <= p->max_depth
+         || parse_error(p, DIAG_E0005_LIMIT, name.text,
+                        "nested deeper than the limit of %u levels when the aliases are written out", p->max_depth);
 }
 
 bool parse_alias_text(void *parser, struct lex_span name, struct strbuf *out) {
   struct parser *p = parser;
   uint32_t id;
-  if (!parse_alias(p, name, true, &id)) {
+  if (p->stopped || !parse_alias(p, name, true, &id)) {
     return false;
   }
   if (*name.text == '!') {
@@ -158,7 +217,7 @@ bool parse_alias_definition(struct parser *p) {
   p->lx.cursor = value;
   lex_skip(&p->lx);
   struct ir_attr ignored;
-  if (!p->keep_locations && memcmp(p->lx.cursor, "loc(", p->lx.end - p->lx.cursor >= 4 ? 4 : 1) == 0) {
+  if (!p->keep_locations && p->lx.end - p->lx.cursor >= 4 && memcmp(p->lx.cursor, "loc(", 4) == 0) {
     p->alias_owner = index + 1;
     bool ok = parse_optional_loc(p, &ignored);
     p->alias_owner = 0;
@@ -352,7 +411,7 @@ bool parse_loc_attr(struct parser *p, struct ir_attr *attr) {
   bool ok =
       parse_char(p, '(', "'(' and a location") && loc_inside(p, &text) && parse_char(p, ')', "')' after the location");
   if (ok) {
-    *attr = ir_attr_text(p->m, IR_ATTR_LOCATION, strbuf_text(&text), text.length, (struct ir_type){0});
+    *attr = parse_text_attr(p, IR_ATTR_LOCATION, &text, (struct ir_type){0});
   }
   strbuf_release(&text);
   return ok && (attr->id || parse_memory(p));
@@ -457,8 +516,11 @@ static bool resource_value(struct parser *p, struct lex_span key, bool keep) {
     return true;
   }
   attr = ir_attr_text(p->m, IR_ATTR_OPAQUE, start, raw.length + 2, (struct ir_type){0});
-  uint32_t name = intern_add(&p->m->strings, key.text, key.length);
-  return attr.id && vec_push(&p->m->resources, name) && vec_push(&p->m->resources, attr.id) ? true : parse_memory(p);
+  uint32_t name;
+  return attr.id && parse_intern(p, key.text, key.length, &name) && vec_push(&p->m->resources, name)
+                 && vec_push(&p->m->resources, attr.id)
+             ? true
+             : parse_memory(p);
 }
 
 /* `{ name: value, ... }` down to `levels` more levels of braces. */

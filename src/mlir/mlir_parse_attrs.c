@@ -7,14 +7,19 @@
 #include "base/minifloat.h"
 #include "mlir/mlir_parse.h"
 
-static bool made(struct parser *p, struct ir_attr attr) {
-  return attr.id != 0 || parse_memory(p);
-}
-
 void parse_push_pair(struct parser *p, uint32_t name, struct ir_attr attr) {
   if (!vec_push(&p->pairs, name) || !vec_push(&p->pairs, attr.id)) {
     parse_memory(p);
   }
+}
+
+struct ir_attr parse_text_attr(struct parser *p, enum ir_attr_kind kind, const struct strbuf *text,
+                               struct ir_type type) {
+  return text->failed ? (struct ir_attr){0} : ir_attr_text(p->m, kind, strbuf_text(text), text->length, type);
+}
+
+struct ir_type parse_text_type(struct parser *p, const struct strbuf *text) {
+  return text->failed ? (struct ir_type){0} : ir_type_opaque(p->m, strbuf_text(text), text->length);
 }
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------- */
@@ -70,7 +75,7 @@ bool parse_i64_list(struct parser *p, struct ir_attr *attr) {
   }
   *attr = ir_attr_i64s(p->m, p->dims.data + first, (uint32_t)(p->dims.count - first));
   p->dims.count = first;
-  return made(p, *attr);
+  return parse_made(p, *attr);
 }
 
 /* One name of a symbol behind '@', into p->text. */
@@ -98,9 +103,8 @@ bool parse_symbol(struct parser *p, bool as_string, struct ir_attr *attr) {
       return false;
     }
   }
-  *attr = ir_attr_text(p->m, as_string ? IR_ATTR_STRING : IR_ATTR_SYMBOL, strbuf_text(&p->text), p->text.length,
-                       (struct ir_type){0});
-  return made(p, *attr);
+  *attr = parse_text_attr(p, as_string ? IR_ATTR_STRING : IR_ATTR_SYMBOL, &p->text, (struct ir_type){0});
+  return parse_made(p, *attr);
 }
 
 bool parse_balanced(struct parser *p, struct strbuf *out) {
@@ -108,6 +112,8 @@ bool parse_balanced(struct parser *p, struct strbuf *out) {
   switch (lex_balanced(&p->lx, p->max_depth, out, parse_alias_text, p)) {
   case LEX_BALANCED:
     return (!out || !out->failed) || parse_memory(p);
+  case LEX_NO_MEMORY:
+    return parse_memory(p);
   case LEX_TOO_DEEP:
     return parse_error(p, DIAG_E0005_LIMIT, p->lx.cursor, "nested deeper than the limit of %u levels", p->max_depth);
   default:
@@ -155,8 +161,8 @@ static bool make_opaque(struct parser *p, struct strbuf *text, struct ir_type ty
     strip_prefix(text, "#sdy.sharding");
     tighten(text);
   }
-  *attr = ir_attr_text(p->m, IR_ATTR_OPAQUE, strbuf_text(text), text->length, type);
-  return made(p, *attr);
+  *attr = parse_text_attr(p, IR_ATTR_OPAQUE, text, type);
+  return parse_made(p, *attr);
 }
 
 bool parse_opaque(struct parser *p, const char *prefix, const char *suffix, struct ir_attr *attr) {
@@ -176,8 +182,7 @@ static bool entry_name(struct parser *p, uint32_t *name) {
   struct lex_span span;
   if (lex_peek(&p->lx) == '"') {
     struct strbuf text = {0};
-    bool ok = parse_string_text(p, &text);
-    *name = ok ? intern_add(&p->m->strings, strbuf_text(&text), text.length) : 0;
+    bool ok = parse_string_text(p, &text) && parse_intern(p, strbuf_text(&text), text.length, name);
     strbuf_release(&text);
     return ok;
   }
@@ -185,8 +190,7 @@ static bool entry_name(struct parser *p, uint32_t *name) {
   if (span.length == 0) {
     return parse_expected(p, "an attribute name");
   }
-  *name = intern_add(&p->m->strings, span.text, span.length);
-  return *name != UINT32_MAX || parse_memory(p);
+  return parse_intern(p, span.text, span.length, name);
 }
 
 bool parse_attr_entries(struct parser *p) {
@@ -243,7 +247,7 @@ static bool parse_dictionary(struct parser *p, struct ir_attr *attr) {
   if (attr->id && ir_attr_get(p->m, *attr)->list_count != count) {
     return parse_error(p, DIAG_E0107_REDEFINED, start, "a name stands twice in this dictionary");
   }
-  return made(p, *attr);
+  return parse_made(p, *attr);
 }
 
 static bool parse_array(struct parser *p, struct ir_attr *attr) {
@@ -270,7 +274,7 @@ static bool parse_array(struct parser *p, struct ir_attr *attr) {
   p->open.count--;
   *attr = ir_attr_array(p->m, (const struct ir_attr *)(p->items.data + first), (uint32_t)(p->items.count - first));
   p->items.count = first;
-  return made(p, *attr);
+  return parse_made(p, *attr);
 }
 
 /* ---- '#' ------------------------------------------------------------------------------------------------------------ */
@@ -300,8 +304,11 @@ static bool make_enum(struct parser *p, struct lex_span dialect, struct lex_span
   strbuf_add(&p->text, dialect.text, dialect.length);
   strbuf_putc(&p->text, '.');
   strbuf_add(&p->text, mnemonic.text, mnemonic.length);
+  if (p->text.failed) {
+    return parse_memory(p);
+  }
   *attr = ir_attr_enum(p->m, strbuf_text(&p->text), p->text.length, value.text, value.length);
-  return made(p, *attr);
+  return parse_made(p, *attr);
 }
 
 static bool opaque_text(struct parser *p, struct strbuf *text, struct ir_attr *attr) {
@@ -361,7 +368,7 @@ bool parse_hash_attr(struct parser *p, struct ir_attr *attr) {
     return parse_expected(p, "an attribute name after '#'");
   }
   if (memchr(name.text, '.', name.length) == NULL && *p->lx.cursor != '<') {
-    return parse_alias(p, (struct lex_span){start, name.length + 1}, false, &attr->id);
+    return parse_alias_value(p, (struct lex_span){start, name.length + 1}, &attr->id);
   }
   return parse_dialect_attr(p, start, name, attr);
 }
@@ -382,10 +389,10 @@ static bool word_opaque(struct parser *p, struct lex_span word, struct ir_attr *
     ok = parse_type(p, &type);
   }
   if (ok) {
-    *attr = ir_attr_text(p->m, IR_ATTR_OPAQUE, strbuf_text(&text), text.length, type);
+    *attr = parse_text_attr(p, IR_ATTR_OPAQUE, &text, type);
   }
   strbuf_release(&text);
-  return ok && made(p, *attr);
+  return ok && parse_made(p, *attr);
 }
 
 static bool parse_word_attr(struct parser *p, struct ir_attr *attr) {
@@ -398,7 +405,7 @@ static bool parse_word_attr(struct parser *p, struct ir_attr *attr) {
       p->lx.cursor++;
       return parse_type(p, &type); /* `true : i1` */
     }
-    return made(p, *attr);
+    return parse_made(p, *attr);
   }
   if (lex_span_is(word, "unit")) {
     *attr = p->m->unit_attr;
@@ -433,7 +440,7 @@ static bool parse_word_attr(struct parser *p, struct ir_attr *attr) {
     return false;
   }
   *attr = ir_attr_type(p->m, type);
-  return made(p, *attr);
+  return parse_made(p, *attr);
 }
 
 static bool parse_string_attr(struct parser *p, struct ir_attr *attr) {
@@ -452,14 +459,14 @@ static bool parse_string_attr(struct parser *p, struct ir_attr *attr) {
     }
     raw = (struct lex_span){strbuf_text(&text), text.length};
   }
-  bool ok = true;
+  bool ok = !text.failed || parse_memory(p);
   if (lex_peek(&p->lx) == ':' && p->lx.cursor[1] != ':') {
     p->lx.cursor++;
     ok = parse_type(p, &type);
   }
   *attr = ir_attr_string(p->m, raw.text, raw.length, type);
   strbuf_release(&text);
-  return ok && made(p, *attr);
+  return ok && parse_made(p, *attr);
 }
 
 static bool attr_inside(struct parser *p, struct ir_attr *attr) {
@@ -482,7 +489,7 @@ static bool attr_inside(struct parser *p, struct ir_attr *attr) {
       return false;
     }
     *attr = ir_attr_type(p->m, type);
-    return made(p, *attr);
+    return parse_made(p, *attr);
   default:
     if (c == '-' || lex_is(c, LEX_DIGIT)) {
       return parse_number_attr(p, attr);

@@ -7,10 +7,6 @@ static bool dense_error(struct parser *p, const char *at, const char *what) {
   return parse_error(p, DIAG_E0111_DENSE, at, "%s", what);
 }
 
-static bool made(struct parser *p, struct ir_attr attr) {
-  return attr.id != 0 || parse_memory(p);
-}
-
 static void store(uint8_t *bytes, uint64_t value, unsigned size) {
   for (unsigned i = 0; i < size; i++) {
     bytes[i] = (uint8_t)(value >> (8 * i));
@@ -109,7 +105,7 @@ bool parse_element(struct parser *p, enum dtype dtype, uint8_t *bytes) {
 /* An integer of a type that 64 bits do not hold, or of a type without a dtype: kept as text. */
 static bool number_text(struct parser *p, const struct lex_number *n, struct ir_type type, struct ir_attr *attr) {
   *attr = ir_attr_text(p->m, IR_ATTR_OPAQUE, n->text, n->length, type);
-  return made(p, *attr);
+  return parse_made(p, *attr);
 }
 
 bool parse_number_attr(struct parser *p, struct ir_attr *attr) {
@@ -141,7 +137,7 @@ bool parse_number_attr(struct parser *p, struct ir_attr *attr) {
     }
     *attr = ir_attr_float(p->m, bits, type);
   }
-  return made(p, *attr);
+  return parse_made(p, *attr);
 }
 
 bool parse_untyped(struct parser *p, struct ir_attr *attr) {
@@ -151,7 +147,7 @@ bool parse_untyped(struct parser *p, struct ir_attr *attr) {
     bool ok = parse_string_text(p, &text);
     *attr = ok ? ir_attr_string(p->m, strbuf_text(&text), text.length, (struct ir_type){0}) : *attr;
     strbuf_release(&text);
-    return ok && made(p, *attr);
+    return ok && parse_made(p, *attr);
   }
   if (!lex_number_read(&p->lx, &n)) {
     return parse_expected(p, "a number or a string");
@@ -163,7 +159,7 @@ bool parse_untyped(struct parser *p, struct ir_attr *attr) {
   }
   struct ir_type type = ir_type_scalar(p->m, dtype);
   *attr = n.is_float ? ir_attr_float(p->m, bits, type) : ir_attr_integer(p->m, (int64_t)bits, type);
-  return made(p, *attr);
+  return parse_made(p, *attr);
 }
 
 /* ---- dense<...> ------------------------------------------------------------------------------------------------------ */
@@ -181,8 +177,8 @@ static bool append_element(struct parser *p, const struct dense_reader *r) {
   uint8_t bytes[16];
   if (r->is_string) {
     struct strbuf text = {0};
-    bool ok = parse_string_text(p, &text);
-    uint32_t id = ok ? intern_add(&p->m->strings, strbuf_text(&text), text.length) : 0;
+    uint32_t id = 0;
+    bool ok = parse_string_text(p, &text) && parse_intern(p, strbuf_text(&text), text.length, &id);
     strbuf_release(&text);
     memcpy(bytes, &id, sizeof id);
     if (!ok) {
@@ -367,10 +363,10 @@ static bool dense_text(struct parser *p, const char *start, const char *end, str
   }
   p->lx.cursor = after.cursor;
   if (ok) {
-    *attr = ir_attr_text(p->m, IR_ATTR_OPAQUE, strbuf_text(&text), text.length, type);
+    *attr = parse_text_attr(p, IR_ATTR_OPAQUE, &text, type);
   }
   strbuf_release(&text);
-  return ok && made(p, *attr);
+  return ok && parse_made(p, *attr);
 }
 
 static bool dense_of_type(struct parser *p, const char *start, const char *end, struct ir_type type,
@@ -395,7 +391,7 @@ static bool dense_of_type(struct parser *p, const char *start, const char *end, 
     p->bytes.count = count ? p->bytes.count : 0; /* a splat of no elements is the empty list */
     *attr = ir_attr_dense(p->m, type, p->bytes.data, p->bytes.count, is_splat && count);
   }
-  return ok && made(p, *attr);
+  return ok && parse_made(p, *attr);
 }
 
 bool parse_dense(struct parser *p, struct ir_attr *attr) {
@@ -442,16 +438,19 @@ bool parse_dense_resource(struct parser *p, struct ir_attr *attr) {
     }
     strbuf_add(&p->text, name.text, name.length);
   }
-  uint32_t id = intern_add(&p->m->strings, strbuf_text(&p->text), p->text.length);
-  if (id == UINT32_MAX) {
+  uint32_t id;
+  if (p->text.failed) {
     return parse_memory(p);
+  }
+  if (!parse_intern(p, strbuf_text(&p->text), p->text.length, &id)) {
+    return false;
   }
   if (!parse_char(p, '>', "'>' after the name of a resource") || !parse_char(p, ':', "':' and the type of the resource")
       || !parse_type(p, &type)) {
     return false;
   }
   *attr = ir_attr_text(p->m, IR_ATTR_RESOURCE, ir_text(p->m, id), intern_length(&p->m->strings, id), type);
-  return made(p, *attr);
+  return parse_made(p, *attr);
 }
 
 /* ---- array<...> ------------------------------------------------------------------------------------------------------ */
@@ -479,7 +478,7 @@ bool parse_dense_array(struct parser *p, struct ir_attr *attr) {
     return false;
   }
   *attr = ir_attr_dense_array(p->m, element, p->bytes.data, (uint32_t)(p->bytes.count / reader.size));
-  return made(p, *attr);
+  return parse_made(p, *attr);
 }
 
 struct ir_attr parse_dense_to_array(struct parser *p, struct ir_attr attr, enum dtype element) {

@@ -85,10 +85,20 @@ bool parse_memory(struct parser *p) {
   return false;
 }
 
+bool parse_intern(struct parser *p, const char *text, size_t length, uint32_t *id) {
+  *id = intern_add(&p->m->strings, text, length);
+  if (*id == UINT32_MAX) {
+    *id = 0;
+    return parse_memory(p);
+  }
+  return true;
+}
+
 bool parse_deeper(struct parser *p) {
   if (p->depth >= p->max_depth) {
     return parse_error(p, DIAG_E0005_LIMIT, p->lx.cursor, "nested deeper than the limit of %u levels", p->max_depth);
   }
   p->depth++;
+  p->deepest = p->depth > p->deepest ? p->depth : p->deepest;
   return true;
 }

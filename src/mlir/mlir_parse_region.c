@@ -42,22 +42,23 @@ bool parse_scope_end(struct parser *p, struct region_scope scope, bool isolated)
   return ok;
 }
 
-/* True when op `use` stands in, or is nested in an op of, the block where `definition` is defined later. Regions of modules
- * and of unknown ops are graphs, where the order does not matter. */
+/* True when op `use` cannot see `definition`, which came later: it stands in, or is nested in an op of, the block of the
+ * definition, or the definition is in a region that does not enclose it. Regions of modules and of unknown ops are graphs,
+ * where the order within a block does not matter. All ops between `use` and the region being read are complete. */
 static bool used_before(const struct parser *p, struct ir_op use, struct ir_value definition) {
   const struct ir_value_data *value = ir_value_get(p->m, definition);
-  if (!value->op.id || p->region_opcode == IR_OP_UNKNOWN || p->region_opcode == IR_OP_BUILTIN_MODULE) {
-    return false;
-  }
-  struct ir_block home = ir_op_get(p->m, value->op)->parent;
+  bool is_ordered = value->op.id && p->region_opcode != IR_OP_UNKNOWN && p->region_opcode != IR_OP_BUILTIN_MODULE;
+  struct ir_block home = value->op.id ? ir_op_get(p->m, value->op)->parent : value->block;
+  struct ir_region region = ir_block_get(p->m, home)->parent;
   while (use.id) {
     struct ir_block block = ir_op_get(p->m, use)->parent;
-    if (block.id == home.id) {
-      return true;
+    struct ir_region around = ir_block_get(p->m, block)->parent;
+    if (around.id == region.id) {
+      return is_ordered && block.id == home.id;
     }
-    use = ir_region_get(p->m, ir_block_get(p->m, block)->parent)->parent;
+    use = ir_region_get(p->m, around)->parent;
   }
-  return false;
+  return true;
 }
 
 /* Fills in the uses of a name that came before its definition. */
@@ -231,6 +232,7 @@ bool parse_block_reference(struct parser *p, struct ir_block *block) {
     }
     entry->first = created.id;
   }
+  entry->flags |= BLOCK_USED;
   block->id = entry->first;
   return true;
 }
@@ -294,6 +296,7 @@ static bool block_label(struct parser *p, struct ir_region region, struct ir_blo
   entry->flags |= BLOCK_DEFINED;
   block->id = entry->first;
   ir_block_append(p->m, region, *block);
+  entry->flags |= ir_region_get(p->m, region)->first.id == block->id ? BLOCK_FIRST : 0u;
   return block_arguments(p, *block) && parse_char(p, ':', "':' after the block label");
 }
 
@@ -395,6 +398,11 @@ static bool check_blocks(struct parser *p, size_t first) {
     const struct name_entry *entry = &p->blocks.entries.data[i];
     if (!(entry->flags & BLOCK_DEFINED)) {
       ok = parse_error(p, DIAG_E0106_UNDEFINED, entry->key.text - 1, "block '^%.*s' is used but never defined",
+                       SPAN_ARGS(entry->key));
+    } else if ((entry->flags & BLOCK_FIRST) && (entry->flags & BLOCK_USED)) {
+      ok = parse_error(p, DIAG_E0211_REGION, entry->key.text - 1,
+                       "'^%.*s' is the first block of its region, to which "
+                       "nothing may branch",
                        SPAN_ARGS(entry->key));
     }
   }

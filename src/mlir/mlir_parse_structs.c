@@ -30,10 +30,6 @@ static const struct {
 
 enum { FIELDS_MAX = 9 };
 
-static bool made(struct parser *p, struct ir_attr attr) {
-  return attr.id != 0 || parse_memory(p);
-}
-
 static struct ir_attr make_struct(struct parser *p, struct lex_span dialect, const char *mnemonic,
                                   const uint32_t *pairs, uint32_t count) {
   char text[96];
@@ -57,7 +53,7 @@ static bool real_field(struct parser *p, struct ir_attr *attr) {
   uint64_t bits;
   memcpy(&bits, &value, sizeof bits);
   *attr = ir_attr_float(p->m, bits, ir_type_scalar(p->m, DTYPE_F64));
-  return made(p, *attr);
+  return parse_made(p, *attr);
 }
 
 static bool field_value(struct parser *p, enum field_kind kind, struct ir_attr *attr) {
@@ -70,7 +66,7 @@ static bool field_value(struct parser *p, enum field_kind kind, struct ir_attr *
       return false;
     }
     *attr = integer_attr(p, value);
-    return made(p, *attr);
+    return parse_made(p, *attr);
   case FIELD_REAL:
     return real_field(p, attr);
   case FIELD_SUB: {
@@ -81,8 +77,8 @@ static bool field_value(struct parser *p, enum field_kind kind, struct ir_attr *
     }
     strbuf_clear(&p->text);
     strbuf_printf(&p->text, "(%lld)%lld", (long long)before, (long long)size);
-    *attr = ir_attr_text(p->m, IR_ATTR_OPAQUE, strbuf_text(&p->text), p->text.length, (struct ir_type){0});
-    return made(p, *attr);
+    *attr = parse_text_attr(p, IR_ATTR_OPAQUE, &p->text, (struct ir_type){0});
+    return parse_made(p, *attr);
   }
   default:
     return parse_attr(p, attr);
@@ -106,12 +102,15 @@ static bool collect(struct parser *p, const struct field_row *rows, unsigned cou
       value = rows[i].kind == FIELD_REAL ? ir_attr_float(p->m, 0, ir_type_scalar(p->m, DTYPE_F64)) : integer_attr(p, 0);
     }
     if (!is_omitted(p, &rows[i], value)) {
-      pairs[n++] = intern_add_cstr(&p->m->strings, rows[i].name);
-      pairs[n++] = value.id;
+      if (!parse_intern(p, rows[i].name, strlen(rows[i].name), &pairs[n])) {
+        return false;
+      }
+      pairs[n + 1] = value.id;
+      n += 2;
     }
   }
   *attr = make_struct(p, dialect, mnemonic, pairs, n / 2);
-  return made(p, *attr);
+  return parse_made(p, *attr);
 }
 
 /* `field = value, ...>` */
@@ -204,7 +203,7 @@ static bool conv_group(struct parser *p, const char *letters, struct ir_attr *va
   values[0] = integer_attr(p, special[0]);
   values[1] = integer_attr(p, special[1]);
   values[2] = ir_attr_i64s(p->m, spatial, (uint32_t)spatial_count);
-  return made(p, values[2]);
+  return parse_made(p, values[2]);
 }
 
 bool parse_conv_dimensions(struct parser *p, struct lex_span dialect, struct ir_attr *attr) {
@@ -263,10 +262,10 @@ static bool parse_bounds(struct parser *p, struct lex_span dialect, bool named, 
   ok = ok && (!named || parse_char(p, '>', "'>' after the bounds"));
   strbuf_puts(&text, is_mhlo ? "]>" : ">");
   if (ok) {
-    *attr = ir_attr_text(p->m, IR_ATTR_OPAQUE, strbuf_text(&text), text.length, (struct ir_type){0});
+    *attr = parse_text_attr(p, IR_ATTR_OPAQUE, &text, (struct ir_type){0});
   }
   strbuf_release(&text);
-  return ok && made(p, *attr);
+  return ok && parse_made(p, *attr);
 }
 
 bool parse_struct(struct parser *p, struct lex_span dialect, struct lex_span mnemonic, bool *known,

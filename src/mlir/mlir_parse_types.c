@@ -64,8 +64,11 @@ static bool parse_encoding(struct parser *p, struct ir_attr *encoding) {
     mlir_print_attr(p->m, *encoding, &text);
     strbuf_puts(&text, ", ");
     mlir_print_attr(p->m, more, &text);
-    *encoding = ir_attr_text(p->m, IR_ATTR_OPAQUE, strbuf_text(&text), text.length, (struct ir_type){0});
+    *encoding = parse_text_attr(p, IR_ATTR_OPAQUE, &text, (struct ir_type){0});
     strbuf_release(&text);
+    if (!parse_made(p, *encoding)) {
+      return false;
+    }
   }
   return true;
 }
@@ -103,7 +106,7 @@ static bool parse_shaped(struct parser *p, bool is_memref, struct ir_type *type)
       strbuf_puts(&text, "memref<*x");
       mlir_print_type(p->m, element, &text);
       strbuf_puts(&text, ">");
-      *type = ir_type_opaque(p->m, strbuf_text(&text), text.length);
+      *type = parse_text_type(p, &text);
       strbuf_release(&text);
     }
   } else if (ok) {
@@ -207,7 +210,7 @@ static bool parse_scale(struct parser *p, struct quant_lists *lists) {
 static void default_bounds(enum dtype storage, int64_t *low, int64_t *high) {
   unsigned bits = dtype_bits(storage);
   bool is_unsigned = dtype_class_of(storage) == DTYPE_CLASS_UINT;
-  *low = is_unsigned || bits == 0 ? 0 : -(int64_t)(1ull << (bits - 1));
+  *low = is_unsigned || bits == 0 ? 0 : bits > 63 ? INT64_MIN : -(int64_t)(1ull << (bits - 1));
   *high = bits >= 63 ? INT64_MAX : (int64_t)((1ull << (is_unsigned ? bits : bits - 1)) - 1);
 }
 
@@ -311,7 +314,7 @@ static bool parse_quant(struct parser *p, struct ir_type *type) {
     struct strbuf text = {0};
     strbuf_puts(&text, "!quant.uniform");
     ok = parse_balanced(p, &text);
-    *type = ok ? ir_type_opaque(p->m, strbuf_text(&text), text.length) : *type;
+    *type = ok ? parse_text_type(p, &text) : *type;
     strbuf_release(&text);
   } else if (ok && (ok = quant_scales(p, &q, &lists) && parse_char(p, '>', "'>' at the end of the type"))) {
     struct strbuf text = {0};
@@ -319,8 +322,8 @@ static bool parse_quant(struct parser *p, struct ir_type *type) {
     q.zero_points = lists.zero_points.data;
     q.count = (uint32_t)lists.scales.count;
     quant_text(&q, &text);
-    q.text = intern_add(&p->m->strings, strbuf_text(&text), text.length);
-    *type = ir_type_quantized(p->m, &q);
+    ok = (!text.failed || parse_memory(p)) && parse_intern(p, strbuf_text(&text), text.length, &q.text);
+    *type = ok ? ir_type_quantized(p->m, &q) : *type;
     strbuf_release(&text);
   }
   vec_release(&lists.scales);
@@ -338,7 +341,7 @@ static bool parse_dialect_type(struct parser *p, struct ir_type *type) {
   }
   bool has_body = *p->lx.cursor == '<';
   if (memchr(name.text, '.', name.length) == NULL && !has_body) {
-    return parse_alias(p, (struct lex_span){start, name.length + 1}, false, &type->id);
+    return parse_alias_value(p, (struct lex_span){start, name.length + 1}, &type->id);
   }
   if (lex_span_is(name, "quant.uniform") && has_body) {
     return parse_quant(p, type);
@@ -356,7 +359,7 @@ static bool parse_dialect_type(struct parser *p, struct ir_type *type) {
   strbuf_add(&text, start, name.length + 1);
   bool ok = !has_body || parse_balanced(p, &text);
   if (ok) {
-    *type = ir_type_opaque(p->m, strbuf_text(&text), text.length);
+    *type = parse_text_type(p, &text);
   }
   strbuf_release(&text);
   return ok && (type->id || parse_memory(p));
@@ -398,7 +401,7 @@ static bool parse_complex(struct parser *p, struct ir_type *type) {
   strbuf_puts(&text, "complex<");
   mlir_print_type(p->m, element, &text);
   strbuf_puts(&text, ">");
-  *type = ir_type_opaque(p->m, strbuf_text(&text), text.length);
+  *type = parse_text_type(p, &text);
   strbuf_release(&text);
   return type->id || parse_memory(p);
 }
@@ -436,7 +439,7 @@ static bool parse_word_type(struct parser *p, struct ir_type *type) {
       struct strbuf text = {0};
       strbuf_puts(&text, "vector");
       bool ok = parse_balanced(p, &text);
-      *type = ok ? ir_type_opaque(p->m, strbuf_text(&text), text.length) : *type;
+      *type = ok ? parse_text_type(p, &text) : *type;
       strbuf_release(&text);
       return ok && (type->id || parse_memory(p));
     }
@@ -509,10 +512,12 @@ static bool parse_tensor(struct parser *p, struct ir_type *type) {
     return true;
   }
   p->lx.cursor += 7;
+  uint64_t expansion = p->expansion_left;
   if (!parse_shaped(p, false, type)) {
     return false;
   }
-  if (length && p->lx.cursor == start + length) {
+  /* a type that names aliases must count each time */
+  if (length && p->lx.cursor == start + length && p->expansion_left == expansion) {
     *entry = (struct span_entry){start, hash, length, type->id};
   }
   return true;

@@ -64,10 +64,6 @@ const struct op_syntax *syntax_find(struct parser *p, enum ir_opcode opcode, str
 
 /* ---- helpers -------------------------------------------------------------------------------------------------------- */
 
-static bool made(struct parser *p, struct ir_attr attr) {
-  return attr.id != 0 || parse_memory(p);
-}
-
 struct lex_span parse_op_dialect(struct parser *p, const struct op_state *op) {
   const char *name = ir_text(p->m, op->name->id);
   const char *dot = strchr(name, '.');
@@ -103,7 +99,7 @@ static bool clause_integer(struct parser *p, enum dtype dtype, struct ir_attr *a
     }
   }
   *attr = ir_attr_integer(p->m, value, ir_type_scalar(p->m, dtype));
-  return made(p, *attr);
+  return parse_made(p, *attr);
 }
 
 static bool clause_unsigned(struct parser *p, struct ir_attr *attr) {
@@ -112,7 +108,7 @@ static bool clause_unsigned(struct parser *p, struct ir_attr *attr) {
     return parse_expected(p, "an unsigned integer of at most 64 bits");
   }
   *attr = ir_attr_integer(p->m, (int64_t)number.value, ir_type_scalar(p->m, DTYPE_UI64));
-  return made(p, *attr);
+  return parse_made(p, *attr);
 }
 
 static bool clause_bool(struct parser *p, struct ir_attr *attr) {
@@ -121,7 +117,7 @@ static bool clause_bool(struct parser *p, struct ir_attr *attr) {
     return parse_expected(p, "true or false");
   }
   *attr = ir_attr_bool(p->m, yes);
-  return made(p, *attr);
+  return parse_made(p, *attr);
 }
 
 static bool clause_enum(struct parser *p, const struct op_state *op, const char *mnemonic, struct ir_attr *attr) {
@@ -133,7 +129,7 @@ static bool clause_enum(struct parser *p, const struct op_state *op, const char 
     return parse_expected(p, "an enum value");
   }
   *attr = parse_op_enum(p, op, mnemonic, word);
-  return made(p, *attr);
+  return parse_made(p, *attr);
 }
 
 static bool clause_enums(struct parser *p, const struct op_state *op, const char *mnemonic, struct ir_attr *attr) {
@@ -157,7 +153,7 @@ static bool clause_enums(struct parser *p, const struct op_state *op, const char
   }
   *attr = ir_attr_array(p->m, (const struct ir_attr *)(p->items.data + first), (uint32_t)(p->items.count - first));
   p->items.count = first;
-  return made(p, *attr);
+  return parse_made(p, *attr);
 }
 
 /* e5m10 */
@@ -268,10 +264,6 @@ bool parse_clause(struct parser *p, const struct op_state *op, const struct op_s
 
 /* ---- types ---------------------------------------------------------------------------------------------------------- */
 
-static bool push_type(struct parser *p, struct ir_type type) {
-  return vec_push(&p->types, type) ? true : parse_memory(p);
-}
-
 static bool check_all(struct parser *p, const struct op_state *op, struct ir_type type) {
   for (size_t i = op->operands; i < p->operands.count; i++) {
     if (!parse_check_operand(p, i, type)) {
@@ -304,10 +296,10 @@ static bool types_same(struct parser *p, struct op_state *op) {
   }
   char next = lex_peek(&p->lx);
   if (next != ',' && next != '-') {
-    return check_all(p, op, type) && push_type(p, type);
+    return check_all(p, op, type) && parse_push_type(p, type);
   }
   size_t first = p->types.count;
-  if (!push_type(p, type) || (lex_try(&p->lx, ',') && !parse_type_list(p))) {
+  if (!parse_push_type(p, type) || (lex_try(&p->lx, ',') && !parse_type_list(p))) {
     return false;
   }
   if (!lex_try_arrow(&p->lx)) {
@@ -340,7 +332,7 @@ static bool types_select(struct parser *p, struct op_state *op) {
       return false;
     }
   }
-  return push_type(p, type);
+  return parse_push_type(p, type);
 }
 
 /* Real counterpart of a complex tensor or scalar; 0 when it is none. */
@@ -374,7 +366,7 @@ static bool types_complex(struct parser *p, struct op_state *op) {
   if (!real.id) {
     return parse_error(p, DIAG_E0104_TYPE, at, "expected a complex tensor as the result type");
   }
-  return check_all(p, op, real) && push_type(p, type);
+  return check_all(p, op, real) && parse_push_type(p, type);
 }
 
 static bool types_tuple(struct parser *p, struct op_state *op) {
@@ -390,13 +382,13 @@ static bool types_tuple(struct parser *p, struct op_state *op) {
   uint32_t list = data->first, count = data->count;
   size_t first = p->types.count;
   for (uint32_t i = 0; i < count; i++) {
-    if (!push_type(p, (struct ir_type){p->m->lists.data[list + i]})) {
+    if (!parse_push_type(p, (struct ir_type){p->m->lists.data[list + i]})) {
       return false;
     }
   }
   bool ok = check_each(p, op, first);
   p->types.count = first;
-  return ok && push_type(p, type);
+  return ok && parse_push_type(p, type);
 }
 
 /* One type per operand; kept as result types when `results`. */
@@ -439,12 +431,12 @@ static bool types_other(struct parser *p, struct op_state *op, enum type_form fo
         return false;
       }
     }
-    return push_type(p, index);
+    return parse_push_type(p, index);
   }
   if (form == TYPES_ELEMENTS) {
-    return check_all(p, op, ir_type_get(p->m, type)->element) && push_type(p, type);
+    return check_all(p, op, ir_type_get(p->m, type)->element) && parse_push_type(p, type);
   }
-  return check_all(p, op, index) && push_type(p, type); /* RESULT; operands can only be sizes */
+  return check_all(p, op, index) && parse_push_type(p, type); /* RESULT; operands can only be sizes */
 }
 
 bool parse_types(struct parser *p, struct op_state *op, enum type_form form) {
@@ -457,7 +449,7 @@ bool parse_types(struct parser *p, struct op_state *op, enum type_form form) {
   }
   if (op->name->opcode == IR_OP_MHLO_XLA_RNG_GET_AND_UPDATE_STATE && lex_peek(&p->lx) != ':') {
     int64_t two = 2; /* its one possible type */
-    return push_type(p, ir_type_tensor(p->m, ir_type_scalar(p->m, DTYPE_UI64), &two, 1, (struct ir_attr){0}));
+    return parse_push_type(p, ir_type_tensor(p->m, ir_type_scalar(p->m, DTYPE_UI64), &two, 1, (struct ir_attr){0}));
   }
   if (!parse_char(p, ':', "':' and the types of the operation")) {
     return false;
@@ -503,7 +495,7 @@ static bool dot_numbers(struct parser *p, const struct op_state *op, const struc
   bool is_mhlo = parse_op_dialect(p, op).length == 4;
   struct ir_attr attr = ir_attr_struct(p->m, is_mhlo ? "mhlo.dot" : "stablehlo.dot", pairs, n / 2);
   parse_push_pair(p, p->names[NAME_dot_dimension_numbers], attr);
-  return made(p, attr);
+  return parse_made(p, attr);
 }
 
 static bool missing_clause(struct parser *p, const struct op_state *op, const struct op_syntax *syntax, uint32_t seen) {

@@ -2,24 +2,12 @@
  * mlir_parse.c → here. */
 #include "mlir/mlir_parse.h"
 
-static bool made(struct parser *p, struct ir_attr attr) {
-  return attr.id != 0 || parse_memory(p);
-}
-
-static bool push_type(struct parser *p, struct ir_type type) {
-  return vec_push(&p->types, type) ? true : parse_memory(p);
-}
-
-static bool push_attr(struct parser *p, enum parse_name name, struct ir_attr attr) {
-  parse_push_pair(p, p->names[name], attr);
-  return made(p, attr);
-}
-
 static bool optional_visibility(struct parser *p) {
   static const char *const words[] = {"private", "public", "nested"};
   for (int i = 0; i < 3; i++) {
     if (lex_try_word(&p->lx, words[i], strlen(words[i]))) {
-      return push_attr(p, NAME_sym_visibility, ir_attr_string(p->m, words[i], strlen(words[i]), (struct ir_type){0}));
+      return parse_push_attr(p, NAME_sym_visibility,
+                             ir_attr_string(p->m, words[i], strlen(words[i]), (struct ir_type){0}));
     }
   }
   return true;
@@ -33,7 +21,7 @@ bool parse_pretty_module(struct parser *p, struct op_state *op, const struct op_
   (void)syntax;
   struct ir_attr name;
   if (!optional_visibility(p)
-      || (lex_peek(&p->lx) == '@' && (!parse_symbol(p, true, &name) || !push_attr(p, NAME_sym_name, name)))
+      || (lex_peek(&p->lx) == '@' && (!parse_symbol(p, true, &name) || !parse_push_attr(p, NAME_sym_name, name)))
       || !optional_attributes(p)) {
     return false;
   }
@@ -53,7 +41,7 @@ static bool value_attributes(struct parser *p, bool *any) {
   } else {
     dict = ir_attr_dict(p->m, NULL, 0);
   }
-  return made(p, dict) && (vec_push(&p->items, dict.id) ? true : parse_memory(p));
+  return parse_made(p, dict) && (vec_push(&p->items, dict.id) ? true : parse_memory(p));
 }
 
 /* `(%a: T {..} loc(..), ...)` or, for declarations, `(T {..}, ...)`: types on p->types, names on p->results. */
@@ -80,7 +68,7 @@ static bool arguments(struct parser *p, bool *any) {
         return parse_memory(p);
       }
     }
-    if (!parse_type(p, &type) || !push_type(p, type) || !value_attributes(p, any)
+    if (!parse_type(p, &type) || !parse_push_type(p, type) || !value_attributes(p, any)
         || !parse_optional_loc(p, &location)) {
       return false;
     }
@@ -98,14 +86,14 @@ static bool results(struct parser *p, bool *any) {
   struct ir_type type;
   if (!lex_try(&p->lx, '(')) {
     struct ir_attr none = ir_attr_dict(p->m, NULL, 0);
-    return parse_type(p, &type) && push_type(p, type) && made(p, none)
+    return parse_type(p, &type) && parse_push_type(p, type) && parse_made(p, none)
            && (vec_push(&p->items, none.id) ? true : parse_memory(p));
   }
   if (lex_try(&p->lx, ')')) {
     return true;
   }
   do {
-    if (!parse_type(p, &type) || !push_type(p, type) || !value_attributes(p, any)
+    if (!parse_type(p, &type) || !parse_push_type(p, type) || !value_attributes(p, any)
         || !parse_optional_loc(p, &location)) {
       return false;
     }
@@ -133,10 +121,10 @@ static bool signature_attrs(struct parser *p, const struct signature *s, enum pa
                             enum parse_name result_name) {
   const struct ir_attr *items = (const struct ir_attr *)(p->items.data + s->items);
   uint32_t count = (uint32_t)(p->items.count - s->items);
-  if (s->any_argument && !push_attr(p, argument_name, ir_attr_array(p->m, items, s->inputs))) {
+  if (s->any_argument && !parse_push_attr(p, argument_name, ir_attr_array(p->m, items, s->inputs))) {
     return false;
   }
-  if (s->any_result && !push_attr(p, result_name, ir_attr_array(p->m, items + s->inputs, count - s->inputs))) {
+  if (s->any_result && !parse_push_attr(p, result_name, ir_attr_array(p->m, items + s->inputs, count - s->inputs))) {
     return false;
   }
   p->items.count = s->items;
@@ -147,13 +135,13 @@ bool parse_pretty_func(struct parser *p, struct op_state *op, const struct op_sy
   (void)syntax;
   struct ir_attr name;
   struct signature s;
-  if (!optional_visibility(p) || !parse_symbol(p, true, &name) || !push_attr(p, NAME_sym_name, name)
+  if (!optional_visibility(p) || !parse_symbol(p, true, &name) || !parse_push_attr(p, NAME_sym_name, name)
       || !read_signature(p, &s) || !signature_attrs(p, &s, NAME_arg_attrs, NAME_res_attrs)) {
     return false;
   }
   struct ir_type type =
       ir_type_list(p->m, IR_TYPE_FUNCTION, p->types.data + s.types, (uint32_t)(p->types.count - s.types), s.inputs);
-  if (!type.id || !push_attr(p, NAME_function_type, ir_attr_type(p->m, type)) || !optional_attributes(p)) {
+  if (!type.id || !parse_push_attr(p, NAME_function_type, ir_attr_type(p->m, type)) || !optional_attributes(p)) {
     return false;
   }
   p->types.count = s.types + s.inputs;
@@ -175,7 +163,7 @@ bool parse_pretty_func(struct parser *p, struct op_state *op, const struct op_sy
 bool parse_pretty_call(struct parser *p, struct op_state *op, const struct op_syntax *syntax) {
   (void)syntax;
   struct ir_attr callee;
-  return parse_symbol(p, false, &callee) && push_attr(p, NAME_callee, callee)
+  return parse_symbol(p, false, &callee) && parse_push_attr(p, NAME_callee, callee)
          && parse_char(p, '(', "'(' and the operands") && parse_operand_list(p)
          && parse_char(p, ')', "')' after the operands") && parse_attrs_and_types(p, op);
 }
@@ -184,10 +172,11 @@ bool parse_pretty_call(struct parser *p, struct op_state *op, const struct op_sy
 bool parse_pretty_call_like(struct parser *p, struct op_state *op, const struct op_syntax *syntax) {
   (void)syntax;
   struct ir_attr callee;
-  if (!parse_symbol(p, false, &callee)) {
+  uint32_t name;
+  if (!parse_symbol(p, false, &callee) || !parse_intern(p, "fn", 2, &name)) {
     return false;
   }
-  parse_push_pair(p, intern_add(&p->m->strings, "fn", 2), callee);
+  parse_push_pair(p, name, callee);
   return parse_char(p, '(', "'(' and the operands") && parse_operand_list(p)
          && parse_char(p, ')', "')' after the operands") && parse_attrs_and_types(p, op);
 }
@@ -198,8 +187,8 @@ bool parse_pretty_func_constant(struct parser *p, struct op_state *op, const str
   (void)op;
   struct ir_attr value;
   struct ir_type type;
-  return parse_optional_attrs(p) && parse_symbol(p, false, &value) && push_attr(p, NAME_value, value)
-         && parse_char(p, ':', "':' and the type of the function") && parse_type(p, &type) && push_type(p, type);
+  return parse_optional_attrs(p) && parse_symbol(p, false, &value) && parse_push_attr(p, NAME_value, value)
+         && parse_char(p, ':', "':' and the type of the function") && parse_type(p, &type) && parse_push_type(p, type);
 }
 
 /* `vhlo.func_v1 @f(%a: T, ...) -> (U) {...} {attributes}`: attributes in VHLO's own spelling. */
@@ -217,15 +206,15 @@ bool parse_pretty_vhlo_func(struct parser *p, struct op_state *op, const struct 
   strbuf_puts(&text, "#vhlo.string_v1<");
   mlir_print_attr(p->m, name, &text);
   strbuf_puts(&text, ">");
-  name = ir_attr_text(p->m, IR_ATTR_OPAQUE, strbuf_text(&text), text.length, (struct ir_type){0});
+  name = parse_text_attr(p, IR_ATTR_OPAQUE, &text, (struct ir_type){0});
   strbuf_clear(&text);
   strbuf_puts(&text, "#vhlo.type_v1<!vhlo.func_v1<");
   mlir_print_type(p->m, type, &text);
   strbuf_puts(&text, ">>");
-  struct ir_attr function = ir_attr_text(p->m, IR_ATTR_OPAQUE, strbuf_text(&text), text.length, (struct ir_type){0});
+  struct ir_attr function = parse_text_attr(p, IR_ATTR_OPAQUE, &text, (struct ir_type){0});
   strbuf_release(&text);
   p->types.count = s.types + s.inputs;
-  bool ok = push_attr(p, NAME_sym_name, name) && push_attr(p, NAME_function_type, function)
+  bool ok = parse_push_attr(p, NAME_sym_name, name) && parse_push_attr(p, NAME_function_type, function)
             && parse_region_with_arguments(p, op, s.names, s.types, true) && parse_optional_attrs(p);
   p->types.count = s.types;
   p->results.count = s.names;
@@ -246,11 +235,11 @@ bool parse_pretty_util_global(struct parser *p, struct op_state *op, const struc
   if (LEX_TRY_WORD(&p->lx, "mutable")) {
     parse_push_pair(p, p->names[NAME_is_mutable], p->m->unit_attr);
   }
-  if (!parse_symbol(p, true, &name) || !push_attr(p, NAME_sym_name, name) || !parse_optional_attrs(p)) {
+  if (!parse_symbol(p, true, &name) || !parse_push_attr(p, NAME_sym_name, name) || !parse_optional_attrs(p)) {
     return false;
   }
   if (lex_try(&p->lx, '=')) {
-    if (!parse_attr(p, &value) || !push_attr(p, NAME_initial_value, value)) {
+    if (!parse_attr(p, &value) || !parse_push_attr(p, NAME_initial_value, value)) {
       return false;
     }
     type = ir_attr_get(p->m, value)->type;
@@ -258,7 +247,7 @@ bool parse_pretty_util_global(struct parser *p, struct op_state *op, const struc
   if (!type.id && (!parse_char(p, ':', "':' and the type of the global") || !parse_type(p, &type))) {
     return false;
   }
-  return push_attr(p, NAME_type, ir_attr_type(p->m, type));
+  return parse_push_attr(p, NAME_type, ir_attr_type(p->m, type));
 }
 
 /* `util.global.address @name : T` */
@@ -267,8 +256,8 @@ bool parse_pretty_util_address(struct parser *p, struct op_state *op, const stru
   (void)op;
   struct ir_attr name;
   struct ir_type type;
-  return parse_symbol(p, false, &name) && push_attr(p, NAME_global, name) && parse_optional_attrs(p)
-         && parse_char(p, ':', "':' and the type") && parse_type(p, &type) && push_type(p, type);
+  return parse_symbol(p, false, &name) && parse_push_attr(p, NAME_global, name) && parse_optional_attrs(p)
+         && parse_char(p, ':', "':' and the type") && parse_type(p, &type) && parse_push_type(p, type);
 }
 
 /* i1 in the shape of a type. */
@@ -305,7 +294,7 @@ bool parse_pretty_cmp(struct parser *p, struct op_state *op, const struct op_syn
     p->lx.cursor = word.text;
     return parse_expected(p, "a comparison such as slt");
   }
-  if (!push_attr(p, NAME_predicate, ir_attr_integer(p->m, i, ir_type_scalar(p->m, DTYPE_I64)))
+  if (!parse_push_attr(p, NAME_predicate, ir_attr_integer(p->m, i, ir_type_scalar(p->m, DTYPE_I64)))
       || !parse_char(p, ',', "',' and the operands") || !parse_operand_list(p) || !parse_optional_attrs(p)
       || !parse_char(p, ':', "':' and the type") || !parse_type(p, &type)) {
     return false;
@@ -315,7 +304,7 @@ bool parse_pretty_cmp(struct parser *p, struct op_state *op, const struct op_syn
       return false;
     }
   }
-  return push_type(p, predicate_type(p, type));
+  return parse_push_type(p, predicate_type(p, type));
 }
 
 /* `tensor.extract %t[%i, %j] : T` */
@@ -334,7 +323,8 @@ bool parse_pretty_extract(struct parser *p, struct op_state *op, const struct op
     }
   }
   struct ir_type element = ir_type_get(p->m, type)->element;
-  return element.id ? push_type(p, element) : parse_error(p, DIAG_E0104_TYPE, p->lx.cursor, "expected a tensor type");
+  return element.id ? parse_push_type(p, element)
+                    : parse_error(p, DIAG_E0104_TYPE, p->lx.cursor, "expected a tensor type");
 }
 
 /* `shape.const_shape [4, 32] : T`; the attribute is dense<[4, 32]> : tensor<2xindex>. */
@@ -350,7 +340,8 @@ bool parse_pretty_const_shape(struct parser *p, struct op_state *op, const struc
   struct ir_attr_data list = *ir_attr_get(p->m, shape);
   int64_t count = list.list_count;
   struct ir_type dense = ir_type_tensor(p->m, ir_type_scalar(p->m, DTYPE_INDEX), &count, 1, (struct ir_attr){0});
-  return push_attr(p, NAME_shape, ir_attr_dense(p->m, dense, list.data, list.data_size, false)) && push_type(p, type);
+  return parse_push_attr(p, NAME_shape, ir_attr_dense(p->m, dense, list.data, list.data_size, false))
+         && parse_push_type(p, type);
 }
 
 /* ^bb or ^bb(%a, %b : T, U); *count = operands. */
@@ -397,5 +388,6 @@ bool parse_pretty_branch(struct parser *p, struct op_state *op, const struct op_
       || !parse_char(p, ',', "',' and a block") || !branch_target(p, &sizes[2]) || !parse_optional_attrs(p)) {
     return false;
   }
-  return push_attr(p, NAME_operand_segment_sizes, ir_attr_dense_array(p->m, ir_type_scalar(p->m, DTYPE_I32), sizes, 3));
+  return parse_push_attr(p, NAME_operand_segment_sizes,
+                         ir_attr_dense_array(p->m, ir_type_scalar(p->m, DTYPE_I32), sizes, 3));
 }

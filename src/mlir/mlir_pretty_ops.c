@@ -2,19 +2,6 @@
  * loops. Path: mlir_parse.c → here. Grammar: StableHLO's AssemblyFormat, as listed in the reference. */
 #include "mlir/mlir_parse.h"
 
-static bool made(struct parser *p, struct ir_attr attr) {
-  return attr.id != 0 || parse_memory(p);
-}
-
-static bool push_type(struct parser *p, struct ir_type type) {
-  return vec_push(&p->types, type) ? true : parse_memory(p);
-}
-
-static bool push_attr(struct parser *p, enum parse_name name, struct ir_attr attr) {
-  parse_push_pair(p, p->names[name], attr);
-  return made(p, attr);
-}
-
 /* ---- constants ------------------------------------------------------------------------------------------------------- */
 
 static struct ir_type type_of_value(struct parser *p, struct ir_attr attr) {
@@ -35,7 +22,7 @@ bool parse_pretty_constant(struct parser *p, struct op_state *op, const struct o
     }
     return parse_attrs_and_types(p, op);
   }
-  if (!parse_optional_attrs(p) || !parse_attr(p, &value) || !push_attr(p, NAME_value, value)) {
+  if (!parse_optional_attrs(p) || !parse_attr(p, &value) || !parse_push_attr(p, NAME_value, value)) {
     return false;
   }
   if (LEX_TRY_WORD(&p->lx, "attributes") && !parse_attr_entries(p)) {
@@ -48,7 +35,7 @@ bool parse_pretty_constant(struct parser *p, struct op_state *op, const struct o
   if (!type.id) {
     return parse_expected(p, "':' and the type of the constant");
   }
-  return push_type(p, type);
+  return parse_push_type(p, type);
 }
 
 /* `check.expect_eq_const %x, dense<...> : T[, tolerance = t]`, or IREE's `check.expect_eq_const(%x, dense<...> : T) : T`. */
@@ -57,17 +44,18 @@ bool parse_pretty_check_const(struct parser *p, struct op_state *op, const struc
   uint32_t seen = 0;
   bool in_parentheses = lex_try(&p->lx, '(');
   if (!parse_operand(p) || !parse_char(p, ',', "',' and the expected value") || !parse_attr(p, &value)
-      || !push_attr(p, NAME_value, value)) {
+      || !parse_push_attr(p, NAME_value, value)) {
     return false;
   }
   while (lex_try(&p->lx, ',')) {
     if (in_parentheses && lex_is(lex_peek(&p->lx), LEX_START)) { /* IREE: `, atol 1.0e-04` */
       struct lex_span name = lex_word(&p->lx);
       struct ir_attr number;
-      if (!parse_untyped(p, &number)) {
+      uint32_t id;
+      if (!parse_untyped(p, &number) || !parse_intern(p, name.text, name.length, &id)) {
         return false;
       }
-      parse_push_pair(p, intern_add(&p->m->strings, name.text, name.length), number);
+      parse_push_pair(p, id, number);
     } else if (!parse_clause(p, op, syntax, &seen, dot_fields)) {
       return false;
     }
@@ -92,7 +80,7 @@ static bool enum_word(struct parser *p, const struct op_state *op, enum parse_na
   if (word.length == 0) {
     return parse_expected(p, "a comparison such as EQ or FLOAT");
   }
-  return push_attr(p, name, parse_op_enum(p, op, mnemonic, word));
+  return parse_push_attr(p, name, parse_op_enum(p, op, mnemonic, word));
 }
 
 bool parse_pretty_compare(struct parser *p, struct op_state *op, const struct op_syntax *syntax) {
@@ -159,7 +147,7 @@ bool parse_pretty_slice(struct parser *p, struct op_state *op, const struct op_s
     for (uint32_t i = 0; i < rank; i++) {
       column[i] = ranges[3 * i + part];
     }
-    if (!push_attr(p, names[part], ir_attr_i64s(p->m, column, rank))) {
+    if (!parse_push_attr(p, names[part], ir_attr_i64s(p->m, column, rank))) {
       return false;
     }
   }
@@ -173,7 +161,7 @@ bool parse_pretty_get_tuple_element(struct parser *p, struct op_state *op, const
       || !parse_char(p, ']', "']' after the index")) {
     return false;
   }
-  return push_attr(p, NAME_index, ir_attr_integer(p->m, index, ir_type_scalar(p->m, DTYPE_I32)))
+  return parse_push_attr(p, NAME_index, ir_attr_integer(p->m, index, ir_type_scalar(p->m, DTYPE_I32)))
          && parse_optional_attrs(p) && parse_types(p, op, (enum type_form)syntax->types);
 }
 
@@ -200,7 +188,7 @@ static bool bool_list(struct parser *p, struct ir_attr *attr) {
     }
   }
   *attr = ir_attr_dense_array(p->m, ir_type_scalar(p->m, DTYPE_I1), p->bytes.data, (uint32_t)p->bytes.count);
-  return made(p, *attr);
+  return parse_made(p, *attr);
 }
 
 /* `[[0, 1], [2, 3]]` → dense<...> : tensor<Nx2xi64> */
@@ -229,7 +217,7 @@ static bool pad_list(struct parser *p, struct ir_attr *attr) {
   struct ir_type type = ir_type_tensor(p->m, ir_type_scalar(p->m, DTYPE_I64), shape, 2, (struct ir_attr){0});
   *attr = ir_attr_dense(p->m, type, p->dims.data + first, count * sizeof(int64_t), false);
   p->dims.count = first;
-  return made(p, *attr);
+  return parse_made(p, *attr);
 }
 
 /* `stride = [..], pad = [[..]], ...}` */
@@ -260,7 +248,7 @@ static bool window(struct parser *p) {
               && (i == 1   ? pad_list(p, &attr)
                   : i == 4 ? bool_list(p, &attr)
                            : parse_i64_list(p, &attr));
-    if (!ok || !push_attr(p, rows[i].name, attr)) {
+    if (!ok || !parse_push_attr(p, rows[i].name, attr)) {
       return false;
     }
   } while (lex_try(&p->lx, ','));
@@ -277,7 +265,8 @@ bool parse_pretty_convolution(struct parser *p, struct op_state *op, const struc
   if (!LEX_TRY_WORD(&p->lx, "dim_numbers") || !lex_try(&p->lx, '=')) {
     return parse_expected(p, "'dim_numbers ='");
   }
-  if (!parse_conv_dimensions(p, parse_op_dialect(p, op), &numbers) || !push_attr(p, NAME_dimension_numbers, numbers)) {
+  if (!parse_conv_dimensions(p, parse_op_dialect(p, op), &numbers)
+      || !parse_push_attr(p, NAME_dimension_numbers, numbers)) {
     return false;
   }
   if (lex_try(&p->lx, ',')) {
@@ -297,7 +286,7 @@ bool parse_pretty_custom_call(struct parser *p, struct op_state *op, const struc
   (void)syntax;
   struct ir_attr target;
   bool ok = lex_peek(&p->lx) == '"' ? parse_untyped(p, &target) : parse_symbol(p, true, &target);
-  return ok && push_attr(p, NAME_call_target_name, target) && parse_char(p, '(', "'(' and the operands")
+  return ok && parse_push_attr(p, NAME_call_target_name, target) && parse_char(p, '(', "'(' and the operands")
          && parse_operand_list(p) && parse_char(p, ')', "')' after the operands") && parse_attrs_and_types(p, op);
 }
 
@@ -322,7 +311,7 @@ static bool regions(struct parser *p, const struct op_state *op) {
 bool parse_pretty_composite(struct parser *p, struct op_state *op, const struct op_syntax *syntax) {
   (void)syntax;
   struct ir_attr name;
-  return parse_untyped(p, &name) && push_attr(p, NAME_name, name) && parse_operand_list(p) && regions(p, op)
+  return parse_untyped(p, &name) && parse_push_attr(p, NAME_name, name) && parse_operand_list(p) && regions(p, op)
          && parse_optional_attrs(p) && regions(p, op) && parse_char(p, ':', "':' and the types of the operation")
          && parse_function_types(p, op);
 }
@@ -364,7 +353,7 @@ static bool typed_argument(struct parser *p) {
   struct ir_type type;
   struct ir_attr location;
   return argument_name(p) && parse_char(p, ':', "':' and the type of the argument") && parse_type(p, &type)
-         && parse_optional_loc(p, &location) && push_type(p, type);
+         && parse_optional_loc(p, &location) && parse_push_type(p, type);
 }
 
 /* ---- reduce ------------------------------------------------------------------------------------------------------------ */
@@ -432,13 +421,14 @@ static bool applied_region(struct parser *p, struct op_state *op, const struct o
   if (!applied.id) {
     return parse_memory(p);
   }
-  bool is_mhlo = parse_op_dialect(p, op).length == 4;
+  const char *end_name = parse_op_dialect(p, op).length == 4 ? "mhlo.return" : "stablehlo.return";
+  uint32_t end_id;
+  if (!parse_intern(p, end_name, strlen(end_name), &end_id)) {
+    return false;
+  }
   struct ir_value result = ir_op_result(p->m, applied, 0);
-  struct ir_op_spec end = {.opcode = IR_OP_RETURN,
-                           .name = intern_add_cstr(&p->m->strings, is_mhlo ? "mhlo.return" : "stablehlo.return"),
-                           .operands = &result,
-                           .operand_count = 1,
-                           .offset = op->offset};
+  struct ir_op_spec end = {
+      .opcode = IR_OP_RETURN, .name = end_id, .operands = &result, .operand_count = 1, .offset = op->offset};
   if (!ir_op_create(p->m, block, &end).id) {
     return parse_memory(p);
   }
@@ -498,7 +488,8 @@ bool parse_pretty_reduce(struct parser *p, struct op_state *op, const struct op_
   if (!LEX_TRY_WORD(&p->lx, "across") || !LEX_TRY_WORD(&p->lx, "dimensions") || !lex_try(&p->lx, '=')) {
     return parse_expected(p, "'across dimensions ='");
   }
-  if (!parse_i64_list(p, &dimensions) || !push_attr(p, NAME_dimensions, dimensions) || !parse_attrs_and_types(p, op)) {
+  if (!parse_i64_list(p, &dimensions) || !parse_push_attr(p, NAME_dimensions, dimensions)
+      || !parse_attrs_and_types(p, op)) {
     return false;
   }
   if (inner) {
@@ -581,7 +572,7 @@ bool parse_pretty_scan(struct parser *p, struct op_state *op, const struct op_sy
     return parse_expected(p, "'dimension ='");
   }
   if (!parse_integer(p, &dimension)
-      || !push_attr(p, NAME_dimension, ir_attr_integer(p->m, dimension, ir_type_scalar(p->m, DTYPE_I64)))
+      || !parse_push_attr(p, NAME_dimension, ir_attr_integer(p->m, dimension, ir_type_scalar(p->m, DTYPE_I64)))
       || (LEX_TRY_WORD(&p->lx, "attributes") && !parse_attr_entries(p))) {
     return false;
   }
@@ -596,6 +587,6 @@ bool parse_pretty_scan(struct parser *p, struct op_state *op, const struct op_sy
     return false;
   }
   size_t results = p->types.count - op->types;
-  return push_attr(p, NAME_operandSegmentSizes, segment_sizes(p, inputs, inits))
-         && push_attr(p, NAME_resultSegmentSizes, segment_sizes(p, results > inits ? results - inits : 0, inits));
+  return parse_push_attr(p, NAME_operandSegmentSizes, segment_sizes(p, inputs, inits))
+         && parse_push_attr(p, NAME_resultSegmentSizes, segment_sizes(p, results > inits ? results - inits : 0, inits));
 }

@@ -4,26 +4,18 @@
 
 #include "mlir/mlir_parse.h"
 
-static bool made(struct parser *p, struct ir_attr attr) {
-  return attr.id != 0 || parse_memory(p);
-}
-
-static bool push_attr(struct parser *p, enum parse_name name, struct ir_attr attr) {
-  parse_push_pair(p, p->names[name], attr);
-  return made(p, attr);
-}
-
 /* Attribute whose text stands without "#sdy..." here; a full spelling or an alias is taken too. */
 static bool sdy_text(struct parser *p, enum parse_name name, const char *prefix, const char *suffix) {
   struct ir_attr attr;
   char c = lex_peek(&p->lx);
   if (c == '#') {
-    return parse_attr(p, &attr) && push_attr(p, name, attr);
+    return parse_attr(p, &attr) && parse_push_attr(p, name, attr);
   }
-  if (c != '<' && c != '[' && c != '{') {
+  bool needs_angle = prefix[4] == '.' && *suffix == '\0'; /* "#sdy.mesh" */
+  if (c != '<' && (needs_angle || (c != '[' && c != '{'))) {
     return parse_expected(p, "a bracket that opens an sdy attribute");
   }
-  return parse_opaque(p, prefix, suffix, &attr) && push_attr(p, name, attr);
+  return parse_opaque(p, prefix, suffix, &attr) && parse_push_attr(p, name, attr);
 }
 
 /* `word = ` */
@@ -45,8 +37,9 @@ bool parse_pretty_sdy_mesh(struct parser *p, struct op_state *op, const struct o
   (void)syntax;
   (void)op;
   struct ir_attr name;
-  return parse_symbol(p, true, &name) && push_attr(p, NAME_sym_name, name) && parse_char(p, '=', "'=' and the mesh")
-         && sdy_text(p, NAME_mesh, "#sdy.mesh", "") && parse_optional_attrs(p);
+  return parse_symbol(p, true, &name) && parse_push_attr(p, NAME_sym_name, name)
+         && parse_char(p, '=', "'=' and the mesh") && sdy_text(p, NAME_mesh, "#sdy.mesh", "")
+         && parse_optional_attrs(p);
 }
 
 /* reshard, sharding_constraint: `%a <@mesh, [..]> : T` */
@@ -72,7 +65,7 @@ bool parse_pretty_sdy_group(struct parser *p, struct op_state *op, const struct 
   (void)syntax;
   int64_t id;
   return parse_operand(p) && key(p, "group_id") && parse_integer(p, &id)
-         && push_attr(p, NAME_group_id, ir_attr_integer(p->m, id, ir_type_scalar(p->m, DTYPE_I64)))
+         && parse_push_attr(p, NAME_group_id, ir_attr_integer(p->m, id, ir_type_scalar(p->m, DTYPE_I64)))
          && parse_optional_attrs(p) && parse_types(p, op, TYPES_FIRST);
 }
 
@@ -85,14 +78,14 @@ bool parse_pretty_sdy_barrier(struct parser *p, struct op_state *op, const struc
   if (word.length == 0) {
     return parse_expected(p, "a direction");
   }
-  return push_attr(p, NAME_allowed_direction, parse_op_enum(p, op, "propagation_direction", word)) && tail(p, op);
+  return parse_push_attr(p, NAME_allowed_direction, parse_op_enum(p, op, "propagation_direction", word)) && tail(p, op);
 }
 
 /* `[max] [{"x"}, {}] %a out_sharding=<..> : T`; the clause of the row names the attribute and its prefix. */
 bool parse_pretty_sdy_collective(struct parser *p, struct op_state *op, const struct op_syntax *syntax) {
   if (lex_is(lex_peek(&p->lx), LEX_START)) {
     struct lex_span word = lex_word(&p->lx);
-    if (!push_attr(p, NAME_reduction_op, parse_op_enum(p, op, "reduction_op", word))) {
+    if (!parse_push_attr(p, NAME_reduction_op, parse_op_enum(p, op, "reduction_op", word))) {
       return false;
     }
   }
@@ -152,7 +145,7 @@ bool parse_pretty_sdy_manual_computation(struct parser *p, struct op_state *op, 
 bool parse_pretty_sdy_named_computation(struct parser *p, struct op_state *op, const struct op_syntax *syntax) {
   (void)syntax;
   struct ir_attr name;
-  if (!parse_char(p, '<', "'<' and the name") || !parse_untyped(p, &name) || !push_attr(p, NAME_name, name)
+  if (!parse_char(p, '<', "'<' and the name") || !parse_untyped(p, &name) || !parse_push_attr(p, NAME_name, name)
       || !parse_char(p, '>', "'>' after the name") || !parse_char(p, '(', "'(' and the operands")
       || !parse_operand_list(p) || !parse_char(p, ')', "')' after the operands")) {
     return false;

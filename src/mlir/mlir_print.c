@@ -267,7 +267,9 @@ void mlir_print_op(struct mlir_printer *p, struct ir_op op) {
   const struct ir_module *m = p->module;
   const struct ir_op_data *data = ir_op_get(m, op);
   mlir_print_results(p, data);
-  if (p->is_generic || !mlir_print_pretty(p, op)) {
+  /* the pretty form of a return without operands would take the results of a following line for its operands */
+  bool is_misplaced = data->next.id != 0 && ir_opcode_has((enum ir_opcode)data->opcode, IR_TRAIT_TERMINATOR);
+  if (p->is_generic || is_misplaced || !mlir_print_pretty(p, op)) {
     mlir_put_escaped(p->out, ir_text(m, data->name), intern_length(&m->strings, data->name));
     mlir_print_generic_rest(p, op);
   }
@@ -296,6 +298,8 @@ static void print_resources(struct mlir_printer *p) {
 
 void mlir_print(const struct ir_module *module, struct ir_op op, const struct mlir_print_options *options,
                 struct strbuf *out) {
+  static const struct mlir_print_options defaults = {0};
+  options = options ? options : &defaults;
   struct mlir_printer p = {.module = module,
                            .out = out,
                            .is_generic = options->form == MLIR_GENERIC,

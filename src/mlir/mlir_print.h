@@ -117,6 +117,9 @@ void mlir_put_struct_fields(const struct ir_module *m, struct ir_attr attr, stru
 /* What mlir_print_forms.c implements: whole operations and parts of formats. Each returns false when the operation does
  * not fit, before it has written anything of a region. */
 typedef bool (*mlir_form_fn)(struct mlir_printer *p, struct ir_op op);
+/* The attribute is #dialect<mnemonic WORD> with the dialect of the operation: what reading its bare word gives. */
+bool mlir_is_own_enum(const struct ir_module *m, const struct ir_op_data *op, const struct ir_attr_data *attr,
+                      const char *mnemonic, size_t mnemonic_length);
 bool mlir_form_module(struct mlir_printer *p, struct ir_op op);
 bool mlir_form_func(struct mlir_printer *p, struct ir_op op);
 bool mlir_form_constant(struct mlir_printer *p, struct ir_op op);

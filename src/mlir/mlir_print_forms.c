@@ -346,14 +346,17 @@ bool mlir_form_while(struct mlir_printer *p, struct ir_op op) {
 
 /* ---- parts of formats ------------------------------------------------------------------------------------------- */
 
+static bool is_i64s(const struct ir_module *m, struct ir_attr attr) {
+  const struct ir_attr_data *a = ir_attr_get(m, attr);
+  return a->kind == IR_ATTR_DENSE_ARRAY && ir_type_get(m, a->type)->dtype == DTYPE_I64;
+}
+
 /* [start:limit:stride, ...] */
 bool mlir_form_slice_ranges(struct mlir_printer *p, struct ir_op op) {
   const struct ir_module *m = p->module;
   struct ir_attr start = ir_op_attr(m, op, "start_indices"), limit = ir_op_attr(m, op, "limit_indices");
   struct ir_attr stride = ir_op_attr(m, op, "strides");
-  bool fits = attr_of_kind(m, op, "start_indices", IR_ATTR_DENSE_ARRAY)
-              && attr_of_kind(m, op, "limit_indices", IR_ATTR_DENSE_ARRAY)
-              && attr_of_kind(m, op, "strides", IR_ATTR_DENSE_ARRAY);
+  bool fits = is_i64s(m, start) && is_i64s(m, limit) && is_i64s(m, stride);
   uint64_t count = fits ? ir_attr_length(m, start) : 0;
   if (!fits || ir_attr_length(m, limit) != count || ir_attr_length(m, stride) != count) {
     return false;
@@ -408,6 +411,15 @@ bool mlir_form_dot_dimensions(struct mlir_printer *p, struct ir_op op) {
   return true;
 }
 
+bool mlir_is_own_enum(const struct ir_module *m, const struct ir_op_data *op, const struct ir_attr_data *attr,
+                      const char *mnemonic, size_t mnemonic_length) {
+  const char *name = ir_text(m, op->name), *dot = strchr(name, '.');
+  size_t length = dot != NULL ? (size_t)(dot - name) + 1 : 0;
+  const char *text = attr->kind == IR_ATTR_ENUM ? ir_text(m, attr->text) : "";
+  return length > 0 && attr->kind == IR_ATTR_ENUM && strncmp(text, name, length) == 0
+         && strlen(text + length) == mnemonic_length && memcmp(text + length, mnemonic, mnemonic_length) == 0;
+}
+
 /* ", precision = [DEFAULT, HIGHEST]", nothing when the attribute is absent. */
 bool mlir_form_precision(struct mlir_printer *p, struct ir_op op) {
   const struct ir_module *m = p->module;
@@ -422,7 +434,7 @@ bool mlir_form_precision(struct mlir_printer *p, struct ir_op op) {
   strbuf_puts(p->out, ", precision = [");
   for (uint32_t i = 0; i < a->list_count; i++) {
     const struct ir_attr_data *item = ir_attr_get(m, (struct ir_attr){m->lists.data[a->list_first + i]});
-    if (item->kind != IR_ATTR_ENUM) {
+    if (!mlir_is_own_enum(m, ir_op_get(m, op), item, "precision", strlen("precision"))) {
       return false;
     }
     strbuf_puts(p->out, i > 0 ? ", " : "");

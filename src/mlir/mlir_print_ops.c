@@ -285,7 +285,7 @@ static bool put_without_type(struct mlir_printer *p, struct ir_attr attr) {
 }
 
 static bool put_int_list(struct mlir_printer *p, const struct ir_attr_data *a) {
-  if (a->kind != IR_ATTR_DENSE_ARRAY) {
+  if (a->kind != IR_ATTR_DENSE_ARRAY || ir_type_get(p->module, a->type)->dtype != DTYPE_I64) {
     return false;
   }
   strbuf_putc(p->out, '[');
@@ -308,8 +308,8 @@ static bool put_attribute(struct mlir_printer *p, const struct ir_op_data *op, c
   case 'i':
     return put_sdy(p, a, kind == 'i');
   case 'e':
-    strbuf_puts(p->out, a->kind == IR_ATTR_ENUM ? ir_text(m, a->text2) : "");
-    return a->kind == IR_ATTR_ENUM;
+    strbuf_puts(p->out, ir_text(m, a->text2));
+    return true; /* see has_word_form */
   case 'S':
     mlir_put_symbol(p->out, ir_text(m, a->text), intern_length(&m->strings, a->text));
     return a->kind == IR_ATTR_STRING && a->type.id == 0;
@@ -495,10 +495,27 @@ static struct ir_attr take_attr(struct format_state *s) {
   return attr;
 }
 
+/* Whether the word of an enumeration alone says all of the attribute `name`. */
+static bool has_word_form(const struct format_state *s, struct ir_attr attr, const char *name, size_t length) {
+  static const struct {
+    const char *name, *mnemonic;
+  } others[] = {{"compare_type", "comparison_type"}, {"allowed_direction", "propagation_direction"}};
+  const struct ir_module *m = s->p->module;
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+    if (strlen(others[i].name) == length && memcmp(others[i].name, name, length) == 0) {
+      return mlir_is_own_enum(m, s->data, ir_attr_get(m, attr), others[i].mnemonic, strlen(others[i].mnemonic));
+    }
+  }
+  return mlir_is_own_enum(m, s->data, ir_attr_get(m, attr), name, length);
+}
+
 static bool run_attribute(struct format_state *s) {
   char kind = *s->at++;
+  const char *name = s->at + 1;
   struct ir_attr attr = take_attr(s);
-  return attr.id != 0 && put_attribute(s->p, s->data, kind, attr);
+  size_t length = (size_t)(s->at - name) - 1;
+  return attr.id != 0 && (kind != 'e' || has_word_form(s, attr, name, length))
+         && put_attribute(s->p, s->data, kind, attr);
 }
 
 /* Conditional group: skips to after the '|' when the condition does not hold. */

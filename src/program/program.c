@@ -25,21 +25,54 @@ static enum status parse(struct program *program, const struct program_options *
   return STATUS_OK;
 }
 
-/* True when the first op below the root is of the dialect: portable artifacts hold vhlo functions. */
-static bool holds_dialect(const struct ir_module *m, const char *prefix) {
-  struct ir_op first = ir_block_first(m, ir_function_body(m, m->root));
-  return first.id && strncmp(ir_text(m, ir_op_get(m, first)->name), prefix, strlen(prefix)) == 0;
+/* True when some function is of the dialect: portable artifacts hold vhlo functions. */
+static bool holds_function_of(const struct ir_module *m, const char *name) {
+  for (uint32_t id = 1; id < m->ops.count; id++) {
+    if (strcmp(ir_text(m, m->ops.data[id].name), name) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Says which function was taken where the program leaves a choice. */
+static void note_entry(const struct program *program, struct diag_list *diags) {
+  const struct ir_module *m = program->module;
+  const char *name = ir_symbol_name(m, program->entry);
+  size_t bodies = 0, publics = 0, namesakes = 0;
+  for (uint32_t id = 1; id < m->ops.count; id++) {
+    struct ir_op op = {id};
+    if (ir_op_code(m, op) != IR_OP_FUNC_FUNC || (m->ops.data[id].flags & IR_OP_ERASED) != 0
+        || !ir_function_body(m, op).id) {
+      continue;
+    }
+    struct ir_attr visibility = ir_op_attr(m, op, "sym_visibility");
+    bodies++;
+    publics += !visibility.id || strcmp(ir_text(m, ir_attr_get(m, visibility)->text), "private") != 0;
+    namesakes += strcmp(ir_symbol_name(m, op), name) == 0;
+  }
+  const size_t offset = ir_op_get(m, program->entry)->offset;
+  if (namesakes > 1) {
+    diag_at(diags, DIAG_W0212_ENTRY, &program->source, offset,
+            "entry is '@%s' of the first of %zu modules that have one", name, namesakes);
+  } else if (bodies > 1 && publics != 1 && strcmp(name, "main") != 0) {
+    diag_at(diags, DIAG_W0212_ENTRY, &program->source, offset,
+            "entry is '@%s', the first of %zu functions; --entry NAME chooses", name, bodies);
+  }
 }
 
 static enum status find_entry(struct program *program, const struct program_options *options, struct diag_list *diags) {
   program->entry =
       options->entry ? ir_function_find(program->module, options->entry) : ir_function_entry(program->module);
   if (program->entry.id) {
+    if (!options->entry) {
+      note_entry(program, diags);
+    }
     return STATUS_OK;
   }
   if (options->entry) {
     diag_file(diags, DIAG_E0210_NO_ENTRY, program->source.name, 0, 0, "there is no function '@%s'", options->entry);
-  } else if (holds_dialect(program->module, "vhlo.")) {
+  } else if (holds_function_of(program->module, "vhlo.func_v1")) {
     diag_file(diags, DIAG_E0210_NO_ENTRY, program->source.name, 0, 0,
               "this is VHLO, the text of a portable artifact, which is read and printed but not counted yet; "
               "export StableHLO text (as_text() in JAX) instead");
@@ -137,9 +170,8 @@ void program_free(struct program *program) {
 
 enum status program_fuse(struct program *program, const struct hw_chip *chip, const struct cost_model *model,
                          const struct cost_options *options, const struct program_fused **fused) {
-  const char *key = lower_fusion_key(chip);
   for (size_t i = 0; i < program->fused.count; i++) {
-    if (strcmp(program->fused.data[i].key, key) == 0) {
+    if (lower_fusion_same(&program->fused.data[i].report, chip)) {
       *fused = &program->fused.data[i];
       return STATUS_OK;
     }
@@ -149,11 +181,22 @@ enum status program_fuse(struct program *program, const struct hw_chip *chip, co
   if (program->fused.count == FUSION_KEYS_MAX || !vec_reserve(&program->fused, FUSION_KEYS_MAX)) {
     return STATUS_MEMORY;
   }
-  struct program_fused entry = {.key = key};
+  struct program_fused entry = {0};
   STATUS_TRY(lower_fuse(program->unfused, chip, model, options, &entry.report, &entry.graph));
+  entry.graph->partitions = program->unfused->partitions;
+  entry.graph->is_partitioned = program->unfused->is_partitioned;
   program->fused.data[program->fused.count] = entry;
   *fused = &program->fused.data[program->fused.count++];
   return STATUS_OK;
+}
+
+/* What the lowering said as W0406. */
+static void note_partitions(const struct work_graph *graph, struct work_result *result) {
+  if (graph->partitions > 1) {
+    work_result_note(result, DIAG_W0406_PARTITIONS, 1,
+                     graph->is_partitioned ? "one device of %u" : "whole program on one device, though written for %u",
+                     graph->partitions);
+  }
 }
 
 enum status program_estimate(struct program *program, const struct hw_chip *chip, const struct cost_model *model,
@@ -174,6 +217,7 @@ enum status program_estimate(struct program *program, const struct hw_chip *chip
     STATUS_TRY(model->program_time(program->unfused, chip, options, &estimate->unfused_time_s));
   }
   STATUS_TRY(model->estimate(estimate->graph, chip, options, &estimate->result));
+  note_partitions(program->unfused, &estimate->result);
   if (without_fusion) {
     estimate->unfused_time_s = estimate->result.time_s;
   }

@@ -1,5 +1,5 @@
 /* A loaded program with everything that is derived from it once: module, unfused work graph, and one fused graph per
- * fusion key. What api/ and measure/ share; the pipeline from file to prediction reads top-down in program.c.
+ * set of fusion rules. What api/ and measure/ share; the pipeline from file to prediction reads top-down in program.c.
  * Path: io/ → mlir/ → analyze/ → lower/ → (fused graphs) → cost/. */
 #ifndef RIDGELINE_PROGRAM_PROGRAM_H
 #define RIDGELINE_PROGRAM_PROGRAM_H
@@ -23,8 +23,7 @@ struct program_options {
 };
 
 struct program_fused {
-  const char *key; /* lower_fusion_key; static */
-  struct work_graph *graph;
+  struct work_graph *graph; /* for all chips with lower_fusion_same(&report, chip) */
   struct lower_fusion_report report;
 };
 
@@ -50,7 +49,7 @@ enum status program_read(const char *path, const struct program_options *options
                          struct program **program);
 void program_free(struct program *program);
 
-/* The graph as the chip's compiler would fuse it, kept for other chips of the same key. Owned by the program. */
+/* The graph as the chip's compiler would fuse it, kept for other chips that fuse it alike. Owned by the program. */
 enum status program_fuse(struct program *program, const struct hw_chip *chip, const struct cost_model *model,
                          const struct cost_options *options, const struct program_fused **fused);
 

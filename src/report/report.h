@@ -88,11 +88,48 @@ struct report_inspection {
 void report_inspection_text(const struct report_inspection *inspection, struct strbuf *out);
 enum status report_inspection_json(const struct report_inspection *inspection, struct strbuf *out);
 
+/* ---- one task of a work graph ---- */
+/* A task anywhere in a graph, and the times of the graph it is in (NULL without a chip). */
+struct report_place_in_graph {
+  const struct work_graph *graph;
+  const struct work_graph_result *result;
+  uint32_t task;
+};
+/* Finds the task of an address, "3" or "1.0.3" (task 1, subgraph 0, task 3). False and a sentence in `why` when there is
+ * none. `result` is that of `graph` or NULL. */
+bool report_task_find(const struct work_graph *graph, const struct work_graph_result *result, const char *address,
+                      struct report_place_in_graph *place, struct strbuf *why);
+/* The tasks inside a loop or conditional with their addresses, one execution of each; nothing for other tasks. Needs a
+ * result. */
+void report_inside_text(const struct report_place_in_graph *place, const char *address, struct strbuf *out);
+struct report_graph {
+  const char *program, *version;
+  const struct source *source;
+  const struct work_graph *graph;
+  const struct hw_chip *chip; /* whose fusion and times; NULL = unfused, without times */
+  const struct work_result *result; /* of `graph` on `chip`; NULL when there is no chip */
+  const struct report_place_in_graph *place; /* one task only; NULL = all */
+  const char *address; /* of `place` */
+};
+/* docs/json.md, "graph". */
+enum status report_graph_json(const struct report_graph *report, struct strbuf *out);
+
 /* ---- chips ---- */
 void report_chips_text(const struct hw_database *db, struct strbuf *out);
 enum status report_chips_json(const struct hw_database *db, struct strbuf *out);
 void report_chip_text(const struct hw_chip *chip, struct strbuf *out);
 enum status report_chip_json(const struct hw_chip *chip, struct strbuf *out);
+/* The chips that were checked and what was found. */
+struct report_chip_check {
+  const char *version;
+  const struct hw_chip *chips;
+  size_t count;
+  const struct diag_list *diags;
+};
+/* Findings are left to whoever prints diagnostics. */
+void report_chip_check_text(const struct report_chip_check *check, struct strbuf *out);
+/* docs/json.md, "chip check". */
+enum status report_chip_check_json(const struct report_chip_check *check, struct strbuf *out);
 void report_compare_text(const struct hw_chip *const *chips, size_t count, struct strbuf *out);
 enum status report_compare_json(const struct hw_chip *const *chips, size_t count, struct strbuf *out);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "report/report_int.h"
 
 static double known(double value) {
@@ -15,9 +16,9 @@ double report_chip_year(const struct hw_chip *chip) {
   if (!field || !field->fact.value.text) {
     return NAN;
   }
-  char *end;
-  double year = strtod(field->fact.value.text, &end);
-  return end != field->fact.value.text && *end == '\0' && year >= 1900 && year < 10000 ? year : NAN;
+  double year;
+  const char *text = field->fact.value.text;
+  return decimal_parse(text, strlen(text), &year) && year >= 1900 && year < 10000 ? year : NAN;
 }
 double report_chip_bf16(const struct hw_chip *chip) {
   return known(chip->matrix_flops[DTYPE_BF16]);

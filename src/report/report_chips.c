@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "report/report_int.h"
 
 static void cell_si(struct report_table *table, double value, const char *unit) {
@@ -103,12 +104,19 @@ static void print_summary(const struct hw_chip *chip, struct strbuf *out) {
   struct strbuf text = {0};
   put_names(chip->aliases, chip->alias_count, &text);
   text_row(table, "short names", &text);
-  size_t generations = 0;
+  size_t generations = 0, defaults = 0;
   while (chip->lineage && chip->lineage[generations]) {
     generations++;
   }
   put_names(chip->lineage, generations, &text);
-  text_row(table, "family", &text);
+  text_row(table, "inherits", &text);
+  for (size_t i = 0; i < chip->field_count; i++) {
+    defaults += hw_field_is_default(chip, &chip->fields[i]);
+  }
+  if (defaults > 0) {
+    strbuf_printf(&text, "%zu field%s of %s, marked below", defaults, defaults == 1 ? "" : "s", chip->defaults);
+  }
+  text_row(table, "defaults", &text);
   for (size_t i = 0; i < report_chip_row_count; i++) {
     double value = report_chip_rows[i].value(chip);
     if (isfinite(value)) {
@@ -130,8 +138,9 @@ static void print_summary(const struct hw_chip *chip, struct strbuf *out) {
 /* True when three significant digits are not all of the number. */
 static bool is_rounded(double number) {
   char text[32];
-  snprintf(text, sizeof text, "%.2e", number);
-  return strtod(text, NULL) != number;
+  double rounded;
+  int length = decimal_format(text, sizeof text, "%.2e", number);
+  return !decimal_parse(text, (size_t)length, &rounded) || rounded != number;
 }
 
 /* The figure with the number as its source writes it where the figure is rounded. */
@@ -165,13 +174,13 @@ static void put_source(struct strbuf *out, const struct hw_fact *fact) {
   }
 }
 
-static void print_field(const struct hw_field *field, struct strbuf *out) {
+static void print_field(const struct hw_field *field, bool is_default, struct strbuf *out) {
   strbuf_puts(out, "  ");
   report_clean(out, field->key);
   strbuf_puts(out, "  ");
   put_fact(&field->fact, field->unit, out);
   if (field->inherited_from) {
-    strbuf_puts(out, ", from family ");
+    strbuf_puts(out, is_default ? ", default of " : ", from ");
     report_clean(out, field->inherited_from);
   }
   strbuf_putc(out, '\n');
@@ -203,7 +212,7 @@ void report_chip_text(const struct hw_chip *chip, struct strbuf *out) {
   print_summary(chip, out);
   strbuf_puts(out, "\nfields\n");
   for (size_t i = 0; i < chip->field_count; i++) {
-    print_field(&chip->fields[i], out);
+    print_field(&chip->fields[i], hw_field_is_default(chip, &chip->fields[i]), out);
   }
 }
 

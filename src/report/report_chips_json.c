@@ -29,6 +29,7 @@ static json_t *head_of(struct report_json *json, const struct hw_chip *chip) {
   report_json_set(json, row, "aliases", aliases);
   report_json_set(json, row, "predicts", json_boolean(!chip->missing));
   report_json_set(json, row, "missing", report_json_text(chip->missing));
+  report_json_set(json, row, "defaults_from", report_json_text(chip->defaults));
   report_json_set(json, row, "figures", figures_of(json, chip));
   return row;
 }

@@ -43,6 +43,8 @@ const char *report_label(const struct work_graph *graph, const struct work_task 
 void report_task_name(const struct work_graph *graph, const struct work_task *task, struct strbuf *out);
 /* What it works on: "b8 m128 n128 k64 bf16" for contractions, else "f32[8,128]" of the result, "in→out" for reductions. */
 void report_task_shape(const struct work_graph *graph, const struct work_task *task, struct strbuf *out);
+/* "f32[8,128]". */
+void report_tensor_type(const struct work_graph *graph, uint32_t tensor, struct strbuf *out);
 /* Operations of one execution; `matrix` may be NULL. Saturate. */
 uint64_t report_task_flops(const struct work_graph *graph, const struct work_task *task, uint64_t *matrix);
 uint64_t report_task_bytes(const struct work_task *task);

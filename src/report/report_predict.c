@@ -36,8 +36,12 @@ static void cell_integer(struct report_table *table, uint64_t value) {
 
 static void cell_bound(struct report_table *table, enum work_bound bound, double share) {
   struct strbuf text = {0};
-  strbuf_printf(&text, "%s ", work_bound_name(bound));
-  report_percent(&text, share);
+  if (bound == WORK_BOUND_NONE) { /* the time is the start of the program */
+    strbuf_puts(&text, "nothing timed");
+  } else {
+    strbuf_printf(&text, "%s ", work_bound_name(bound));
+    report_percent(&text, share);
+  }
   report_table_cell(table, strbuf_text(&text));
   strbuf_release(&text);
 }
@@ -126,6 +130,29 @@ static void print_comparison(const struct report_summary *rows, size_t count, st
   report_table_free(table);
 }
 
+/* What of the program is in no time, before the times: "3 operations of unknown cost (my_call, other)". */
+static void print_unknown(const struct report_prediction *prediction, const struct work_total *total,
+                          struct strbuf *out) {
+  enum { NAMES = 3 };
+  if (total->opaque_tasks == 0) {
+    return;
+  }
+  struct report_program program = {0};
+  report_program_collect(&program, prediction->unfused);
+  strbuf_puts(out, "\nunknown   ");
+  report_integer(out, total->opaque_tasks);
+  strbuf_puts(out, total->opaque_tasks == 1 ? " operation of unknown cost" : " operations of unknown cost");
+  for (size_t i = 0; i < program.opaque.count && i < NAMES; i++) {
+    strbuf_puts(out, i ? ", " : " (");
+    report_clean(out, program.opaque.data[i].label);
+  }
+  strbuf_puts(out, program.opaque.count == 0 ? "" : program.opaque.count > NAMES ? ", ...)" : ")");
+  strbuf_puts(out,
+              total->launches ? ", not in any time below" : ": nothing else is in the program, so nothing is timed");
+  out->failed |= program.failed;
+  report_program_release(&program);
+}
+
 static void print_head(const struct report_prediction *prediction, struct strbuf *out) {
   strbuf_puts(out, "program   ");
   report_clean(out, prediction->program);
@@ -149,6 +176,7 @@ static void print_head(const struct report_prediction *prediction, struct strbuf
     strbuf_puts(out, " moved unfused, ");
     report_integer(out, total.launches);
     strbuf_puts(out, total.launches == 1 ? " operation" : " operations");
+    print_unknown(prediction, &total, out);
   }
   strbuf_puts(out, "\n\n");
 }
@@ -328,7 +356,9 @@ static void print_explanation(const struct report_summary *row, unsigned top, co
   strbuf_puts(out, "): ");
   report_time(out, row->time_s);
   strbuf_putc(out, '\n');
-  if (row->time_s > 0) {
+  if (row->bound == WORK_BOUND_NONE) {
+    strbuf_puts(out, "\n  nothing in the program is timed: this is the start of the program\n");
+  } else {
     print_bounds(row->estimate->result, out);
     print_classes(row->estimate->result, out);
     print_operations(row->estimate, top, lines, out);

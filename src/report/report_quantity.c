@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/decimal.h"
 #include "report/report.h"
 
 /* A value rounded to three significant digits: digits x 10^(exponent - 2). */
@@ -19,7 +20,7 @@ static struct rounded round_three(double value) {
   if (value == 0) {
     return (struct rounded){0, 0};
   }
-  snprintf(text, sizeof text, "%.2e", fabs(value)); /* "d.dde±xx" */
+  decimal_format(text, sizeof text, "%.2e", fabs(value)); /* "d.dde±xx" */
   int digits = (text[0] - '0') * 100 + (text[2] - '0') * 10 + (text[3] - '0');
   return (struct rounded){digits, (int)strtol(text + 5, NULL, 10)};
 }

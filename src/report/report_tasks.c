@@ -43,7 +43,7 @@ void report_task_name(const struct work_graph *graph, const struct work_task *ta
   }
 }
 
-static void put_tensor(const struct work_graph *graph, uint32_t tensor, struct strbuf *out) {
+void report_tensor_type(const struct work_graph *graph, uint32_t tensor, struct strbuf *out) {
   const struct work_tensor *t = &graph->tensors.data[tensor];
   strbuf_printf(out, "%s[", dtype_name((enum dtype)t->dtype));
   for (uint32_t i = 0; i < t->rank; i++) {
@@ -126,11 +126,11 @@ void report_task_shape(const struct work_graph *graph, const struct work_task *t
   const struct work_access *accesses = &graph->accesses.data[task->access_first];
   bool has_result = task->read_count < task->access_count;
   if (task->read_count > 0 && (!has_result || report_class(task) == WORK_CLASS_REDUCTION)) {
-    put_tensor(graph, accesses[0].tensor, out);
+    report_tensor_type(graph, accesses[0].tensor, out);
     strbuf_puts(out, has_result ? "→" : "");
   }
   if (has_result) {
-    put_tensor(graph, accesses[task->read_count].tensor, out);
+    report_tensor_type(graph, accesses[task->read_count].tensor, out);
   }
   if (hero && hero->kind == WORK_CONVOLUTION) {
     put_window(graph, hero, out);

@@ -124,7 +124,7 @@ struct work_access {
   uint64_t touched_elements; /* distinct elements */
   uint64_t
       reuse_bytes; /* task borders, after sealing: bytes that other accesses touched since this tensor's storage was
-                                last touched; UINT64_MAX = not touched before */
+                                last touched as a whole; UINT64_MAX = not before */
 };
 
 struct work_stage {
@@ -249,6 +249,8 @@ struct work_graph {
   VEC(uint32_t) inputs; /* tensors, in the order of the program's arguments */
   VEC(uint32_t) outputs;
   VEC(struct work_carried) carried; /* loop bodies */
+  uint32_t partitions; /* devices that the program is written for; 0 = one, or not stated */
+  bool is_partitioned; /* what is here is the part of one of them; else the whole program */
   uint32_t alike_count; /* sorts of tasks; 0 = not sealed; sealing fills */
   struct work_memory memory; /* outermost graph: what work_graph_memory says; sealing fills */
 };

@@ -19,9 +19,11 @@ static uint64_t near_distance(uint64_t bytes) {
   return bytes < WORK_ALIKE_FAR_BYTES ? bytes : WORK_ALIKE_FAR_BYTES;
 }
 
-/* Accesses by index are priced by rows of the last dimension. */
-static int64_t row_extent(const struct work_graph *graph, const struct work_tensor *tensor) {
-  return tensor->rank > 0 ? graph->dims.data[tensor->dims_first + tensor->rank - 1] : 1;
+/* Accesses by index are priced by rows of the last dimension; to others dimensions do not matter. */
+static int64_t row_extent(const struct work_graph *graph, const struct work_access *access) {
+  const struct work_tensor *tensor = &graph->tensors.data[access->tensor];
+  bool matters = (access->flags & WORK_ACCESS_INDEXED) != 0 && tensor->rank > 0;
+  return matters ? graph->dims.data[tensor->dims_first + tensor->rank - 1] : 1;
 }
 
 static bool has_matrix_operation(const struct work_graph *graph, const struct work_stage *stage) {
@@ -50,10 +52,9 @@ static uint32_t task_hash(const struct work_graph *graph, const struct work_task
   }
   for (uint32_t i = 0; i < task->access_count; i++) {
     const struct work_access *access = &graph->accesses.data[task->access_first + i];
-    uint64_t size = graph->tensors.data[access->tensor].size_bytes;
-    hash = hash_mix(hash, access->touched_elements + (size << 20) + (near_distance(access->reuse_bytes) << 31));
+    hash = hash_mix(hash_mix(hash, access->touched_elements), near_distance(access->reuse_bytes));
   }
-  return (uint32_t)(hash ^ hash >> 32);
+  return (uint32_t)hash;
 }
 
 static bool demands_equal(const struct work_graph *graph, const struct work_task *a, const struct work_task *b) {
@@ -75,7 +76,7 @@ static bool borders_equal(const struct work_graph *graph, const struct work_task
     const struct work_tensor *t = &graph->tensors.data[x->tensor], *u = &graph->tensors.data[y->tensor];
     if (x->touched_elements != y->touched_elements || near_distance(x->reuse_bytes) != near_distance(y->reuse_bytes)
         || x->flags != y->flags || t->dtype != u->dtype || t->rank != u->rank || t->size_bytes != u->size_bytes
-        || row_extent(graph, t) != row_extent(graph, u)) {
+        || row_extent(graph, x) != row_extent(graph, y)) {
       return false;
     }
   }
@@ -121,10 +122,20 @@ static bool matrix_stages_equal(const struct work_graph *graph, const struct wor
   }
 }
 
+static bool collectives_equal(const struct work_graph *graph, const struct work_task *a, const struct work_task *b) {
+  if (a->collective == 0 || b->collective == 0) {
+    return a->collective == b->collective;
+  }
+  const struct work_collective *x = &graph->collectives.data[a->collective - 1];
+  const struct work_collective *y = &graph->collectives.data[b->collective - 1];
+  return x->kind == y->kind && x->group_count == y->group_count && x->group_size == y->group_size
+         && x->bytes_per_rank == y->bytes_per_rank;
+}
+
 static bool tasks_equal(const struct work_graph *graph, const struct work_task *a, const struct work_task *b) {
   return a->kind == b->kind && a->flags == b->flags && a->read_count == b->read_count
          && a->access_count == b->access_count && a->demand_count == b->demand_count && !work_task_is_control(a)
-         && a->collective == 0 && b->collective == 0 && demands_equal(graph, a, b) && borders_equal(graph, a, b)
+         && collectives_equal(graph, a, b) && demands_equal(graph, a, b) && borders_equal(graph, a, b)
          && (!has_matrix_demand(graph, a) || matrix_stages_equal(graph, a, b));
 }
 

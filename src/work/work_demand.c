@@ -43,10 +43,6 @@ static struct axis_products stage_products(const struct work_graph *graph, const
   return products;
 }
 
-static uint64_t ceil_log2(uint64_t n) {
-  return n <= 1 ? 0 : 64 - (uint64_t)__builtin_clzll(n - 1);
-}
-
 uint64_t work_stage_applications(const struct work_graph *graph, const struct work_stage *stage) {
   if (stage->applications != 0) {
     return stage->applications;
@@ -64,7 +60,7 @@ uint64_t work_stage_applications(const struct work_graph *graph, const struct wo
     }
     return products.all;
   case WORK_SORT:
-    return sat_mul_u64(products.all, ceil_log2(products.reduced));
+    return sat_mul_u64(products.all, ceil_log2_u64(products.reduced));
   default:
     return products.all;
   }

@@ -87,25 +87,32 @@ struct memory_peak {
   uint32_t task;
 };
 
-static enum status memory_peak_of(const struct work_graph *graph, bool is_inside, struct memory_peak *peak);
+/* Whose storage the sweep leaves to the graph outside: inputs of every subgraph, results of a branch, which it writes where
+ * those of the conditional lie. A loop's new carried values stand beside the old ones. */
+enum memory_place { MEMORY_OUTERMOST, MEMORY_IN_LOOP, MEMORY_IN_BRANCH };
+
+static enum status memory_peak_of(const struct work_graph *graph, enum memory_place place, struct memory_peak *peak);
 
 static enum status memory_inside(const struct work_graph *graph, const struct work_task *task,
                                  struct memory_peak *peak) {
   *peak = (struct memory_peak){0};
   for (uint32_t i = 0; i < task->subgraph_count; i++) {
     struct memory_peak inside;
-    STATUS_TRY(memory_peak_of(graph->subgraphs.data[task->subgraph_first + i], true, &inside));
+    STATUS_TRY(memory_peak_of(graph->subgraphs.data[task->subgraph_first + i],
+                              task->kind == WORK_CONDITIONAL ? MEMORY_IN_BRANCH : MEMORY_IN_LOOP, &inside));
     peak->live_bytes = inside.live_bytes > peak->live_bytes ? inside.live_bytes : peak->live_bytes;
   }
   return STATUS_OK;
 }
 
-static enum status memory_walk(const struct work_graph *graph, struct memory_sweep *sweep, bool is_inside,
+static enum status memory_walk(const struct work_graph *graph, struct memory_sweep *sweep, enum memory_place place,
                                struct memory_peak *peak) {
   memory_lifetimes(graph, sweep);
   for (uint32_t i = 0; i < graph->tensors.count; i++) {
     const struct memory_piece *piece = &sweep->pieces[i];
-    bool is_counted = piece->role == WORK_TENSOR_INTERMEDIATE || (piece->role == WORK_TENSOR_INPUT && !is_inside);
+    bool is_counted = piece->role == WORK_TENSOR_INTERMEDIATE
+                          ? place != MEMORY_IN_BRANCH || !piece->is_output
+                          : piece->role == WORK_TENSOR_INPUT && place == MEMORY_OUTERMOST;
     if (piece->first == MEMORY_UNUSED || !is_counted) {
       continue;
     }
@@ -136,7 +143,7 @@ static enum status memory_walk(const struct work_graph *graph, struct memory_swe
   return STATUS_OK;
 }
 
-static enum status memory_peak_of(const struct work_graph *graph, bool is_inside, struct memory_peak *peak) {
+static enum status memory_peak_of(const struct work_graph *graph, enum memory_place place, struct memory_peak *peak) {
   *peak = (struct memory_peak){0};
   size_t tensors = graph->tensors.count, slots = graph->tasks.count + 1;
   struct memory_sweep sweep = {
@@ -154,7 +161,7 @@ static enum status memory_peak_of(const struct work_graph *graph, bool is_inside
       sweep.pieces[i].first = MEMORY_UNUSED;
     }
     work_tensor_roots(graph, sweep.roots);
-    status = memory_walk(graph, &sweep, is_inside, peak);
+    status = memory_walk(graph, &sweep, place, peak);
   }
   free(sweep.pieces);
   free(sweep.roots);
@@ -172,7 +179,7 @@ enum status work_graph_memory(const struct work_graph *graph, struct work_memory
   }
   memory->constant_bytes = memory_constants(graph);
   struct memory_peak peak;
-  STATUS_TRY(memory_peak_of(graph, false, &peak));
+  STATUS_TRY(memory_peak_of(graph, MEMORY_OUTERMOST, &peak));
   memory->peak_bytes = sat_add_u64(peak.live_bytes, memory->constant_bytes);
   memory->temporary_peak_bytes = peak.temporary_bytes;
   memory->peak_task = peak.task;

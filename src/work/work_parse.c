@@ -487,6 +487,9 @@ static void parse_graph(struct parse *parse, struct work_graph *graph, unsigned 
       parse_char(parse, '>');
       pair.out = parse_tensor_id(parse, graph);
       graph->out_of_memory |= !vec_push(&graph->carried, pair);
+    } else if (parse_accept(parse, "partitions")) {
+      graph->partitions = parse_u32(parse);
+      graph->is_partitioned = parse_accept(parse, "one");
     } else if (parse_accept(parse, "inputs")) {
       while (!parse->failed && !graph->out_of_memory && (parse_blank(parse), parse_peek(parse) == '%')) {
         graph->out_of_memory |= !vec_push(&graph->inputs, parse_tensor_id(parse, graph));
@@ -496,7 +499,7 @@ static void parse_graph(struct parse *parse, struct work_graph *graph, unsigned 
         graph->out_of_memory |= !vec_push(&graph->outputs, parse_tensor_id(parse, graph));
       }
     } else {
-      parse_fail(parse, "tensor, inputs, outputs, carried, task or end");
+      parse_fail(parse, "tensor, inputs, outputs, partitions, carried, task or end");
     }
     parse_line_end(parse);
   }

@@ -201,6 +201,10 @@ static void print_graph(const struct work_graph *graph, size_t indent, struct st
   print_list("inputs", graph->inputs.data, graph->inputs.count, out);
   strbuf_fill(out, ' ', indent + 2);
   print_list("outputs", graph->outputs.data, graph->outputs.count, out);
+  if (graph->partitions > 0) {
+    strbuf_fill(out, ' ', indent + 2);
+    strbuf_printf(out, "partitions %u%s\n", graph->partitions, graph->is_partitioned ? " one" : "");
+  }
   for (size_t i = 0; i < graph->carried.count; i++) {
     strbuf_fill(out, ' ', indent + 2);
     strbuf_printf(out, "carried %%%u -> %%%u\n", graph->carried.data[i].in, graph->carried.data[i].out);

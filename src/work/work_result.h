@@ -1,4 +1,4 @@
-/* What a predictor says about a work graph on a chip, with its reasons. Filled by cost/ and sim/, read by report/. */
+/* What a predictor says about a work graph on a chip, with its reasons. Filled by cost/, read by report/. */
 #ifndef RIDGELINE_WORK_WORK_RESULT_H
 #define RIDGELINE_WORK_WORK_RESULT_H
 

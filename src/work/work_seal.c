@@ -101,6 +101,92 @@ static enum status seal_structure(struct work_graph *graph, unsigned depth) {
 
 /* ---- reuse distances ---- */
 
+/* Only a storage that was touched as a whole is known to hold what an access wants: a slice of a stacked tensor says
+ * nothing about the next slice. So the clock keeps per storage when it was last read or written completely, and accesses
+ * that touch a part of it leave that alone.
+ *
+ * Whether a loop or branch touches the storages of its border as a whole is found first, from the inside out. The answer
+ * waits in the `reuse_bytes` of the control task's border until its distances are known. */
+enum seal_touch { SEAL_TOUCH_PART, SEAL_TOUCH_WHOLE };
+
+static bool seal_is_whole(const struct work_graph *graph, const uint32_t *roots, const struct work_access *access) {
+  return access->touched_elements > 0
+         && work_access_bytes(graph, access) >= graph->tensors.data[roots[access->tensor]].size_bytes;
+}
+
+static enum status seal_whole_touches(struct work_graph *graph, bool **whole);
+
+/* `whole`: per tensor of the subgraph, see seal_whole_touches. Of branches any may run, so that all have to touch it. */
+static void seal_mark_border(struct work_graph *graph, const struct work_task *task, const struct work_graph *inside,
+                             const bool *whole, bool is_first) {
+  struct work_access *border = graph->accesses.data + task->access_first;
+  for (uint32_t i = 0; i < task->access_count; i++) {
+    bool is_read = i < task->read_count;
+    uint32_t at = is_read ? i : i - task->read_count;
+    uint32_t tensor = UINT32_MAX;
+    if (at < (is_read ? inside->inputs.count : inside->outputs.count)) {
+      tensor = is_read ? inside->inputs.data[at] : inside->outputs.data[at];
+    }
+    bool is_whole = tensor != UINT32_MAX && whole[tensor] && (is_first || border[i].reuse_bytes == SEAL_TOUCH_WHOLE);
+    border[i].reuse_bytes = is_whole ? SEAL_TOUCH_WHOLE : SEAL_TOUCH_PART;
+  }
+}
+
+static enum status seal_whole_inside(struct work_graph *graph, const struct work_task *task) {
+  struct work_access *border = graph->accesses.data + task->access_first;
+  for (uint32_t i = 0; i < task->access_count; i++) {
+    border[i].reuse_bytes = SEAL_TOUCH_PART;
+  }
+  for (uint32_t i = 0; i < task->subgraph_count; i++) {
+    struct work_graph *inside = graph->subgraphs.data[task->subgraph_first + i];
+    bool *whole = NULL;
+    enum status status = seal_whole_touches(inside, &whole);
+    if (status == STATUS_OK) {
+      seal_mark_border(graph, task, inside, whole, i == 0);
+    }
+    free(whole);
+    STATUS_TRY(status);
+  }
+  return STATUS_OK;
+}
+
+/* Per tensor: one run of the graph touches all of its storage at once. What an iteration leaves in a carried tensor is what
+ * the next one finds, so its input counts by that. The caller frees. */
+static enum status seal_whole_touches(struct work_graph *graph, bool **whole) {
+  size_t tensors = graph->tensors.count;
+  uint32_t *roots = malloc((tensors + 1) * sizeof *roots);
+  bool *marks = calloc(tensors + 1, sizeof *marks);
+  *whole = marks;
+  enum status status = roots != NULL && marks != NULL ? STATUS_OK : STATUS_MEMORY;
+  if (status == STATUS_OK) {
+    work_tensor_roots(graph, roots);
+  }
+  for (size_t t = 0; t < graph->tasks.count && status == STATUS_OK; t++) {
+    const struct work_task *task = &graph->tasks.data[t];
+    const struct work_access *border = graph->accesses.data + task->access_first;
+    bool is_control = work_task_is_control(task);
+    if (is_control) {
+      status = seal_whole_inside(graph, task);
+    } else if (work_kind_info((enum work_kind)task->kind)->is_free) {
+      continue;
+    }
+    for (uint32_t i = 0; i < task->access_count; i++) {
+      bool is_whole = is_control ? border[i].reuse_bytes == SEAL_TOUCH_WHOLE : seal_is_whole(graph, roots, &border[i]);
+      marks[roots[border[i].tensor]] |= is_whole;
+    }
+  }
+  if (status == STATUS_OK) {
+    for (size_t t = 0; t < tensors; t++) {
+      marks[t] = marks[roots[t]];
+    }
+    for (size_t i = 0; i < graph->carried.count; i++) {
+      marks[graph->carried.data[i].in] = marks[roots[graph->carried.data[i].out]];
+    }
+  }
+  free(roots);
+  return status;
+}
+
 static enum status seal_reuse(struct work_graph *graph, const uint64_t *input_distance);
 
 /* Clock of bytes touched; starts high so that a distance "before the graph began" is a smaller clock value. */
@@ -108,26 +194,34 @@ static enum status seal_reuse(struct work_graph *graph, const uint64_t *input_di
 
 struct seal_clock {
   const uint32_t *roots;
-  uint64_t *touched_at; /* per root: clock after its last touch; 0 = never */
+  uint64_t *touched_at; /* per root: clock after it was last touched as a whole; 0 = never */
   uint64_t now;
 };
 
-static uint64_t seal_distance(const struct seal_clock *clock, uint32_t tensor) {
-  uint64_t at = clock->touched_at[clock->roots[tensor]];
-  return at == 0 ? UINT64_MAX : clock->now - at;
+/* Of a part it is not known when in the course of the last whole touch it came up: at worst at its beginning. */
+static uint64_t seal_distance(const struct seal_clock *clock, uint32_t root, uint64_t size_bytes,
+                              uint64_t touched_bytes) {
+  uint64_t at = clock->touched_at[root];
+  if (at == 0) {
+    return UINT64_MAX;
+  }
+  return sat_add_u64(clock->now - at, size_bytes > touched_bytes ? size_bytes - touched_bytes : 0);
 }
 
-/* A loop body is looked at once, in its steady state: an input of the body (carried or invariant) was last touched one
- * iteration ago, which is at most the bytes of a whole iteration; the bytes between its last touch and the end of the
- * iteration are not subtracted, so the distance is an upper bound. A branch continues the distances of its conditional. */
+/* A loop body is looked at once, in its steady state: an input of the body (carried or invariant) that the body touches as
+ * a whole was so touched one iteration ago, which is at most the bytes of a whole iteration; the bytes between its last
+ * touch and the end of the iteration are not subtracted, so the distance is an upper bound. Inputs of which an iteration
+ * takes a slice are cold every time. A branch continues the distances of its conditional. */
 static enum status seal_reuse_inside(struct work_graph *graph, const struct work_task *task,
                                      const struct seal_clock *clock) {
   uint64_t *distance = malloc((task->read_count + 1u) * sizeof *distance);
   if (distance == NULL) {
     return STATUS_MEMORY;
   }
+  const struct work_access *border = graph->accesses.data + task->access_first;
   for (uint32_t i = 0; i < task->read_count; i++) {
-    distance[i] = seal_distance(clock, graph->accesses.data[task->access_first + i].tensor);
+    uint64_t at = clock->touched_at[clock->roots[border[i].tensor]];
+    distance[i] = at == 0 ? UINT64_MAX : clock->now - at;
   }
   enum status status = STATUS_OK;
   for (uint32_t i = 0; i < task->subgraph_count && status == STATUS_OK; i++) {
@@ -138,7 +232,7 @@ static enum status seal_reuse_inside(struct work_graph *graph, const struct work
         iteration = sat_add_u64(iteration, work_task_traffic(inside, &inside->tasks.data[k]));
       }
       for (uint32_t k = 0; k < task->read_count; k++) {
-        distance[k] = iteration;
+        distance[k] = border[k].reuse_bytes == SEAL_TOUCH_WHOLE ? iteration : UINT64_MAX;
       }
     }
     bool fits = inside->inputs.count <= task->read_count;
@@ -148,25 +242,39 @@ static enum status seal_reuse_inside(struct work_graph *graph, const struct work
   return status;
 }
 
-static enum status seal_reuse_task(struct work_graph *graph, struct work_task *task, struct seal_clock *clock) {
+static enum status seal_reuse_control(struct work_graph *graph, struct work_task *task, struct seal_clock *clock) {
   struct work_access *border = graph->accesses.data + task->access_first;
-  if (work_task_is_control(task)) {
-    STATUS_TRY(seal_reuse_inside(graph, task, clock));
-    for (uint32_t i = 0; i < task->access_count; i++) {
-      border[i].reuse_bytes = seal_distance(clock, border[i].tensor);
+  STATUS_TRY(seal_reuse_inside(graph, task, clock));
+  uint64_t end = sat_add_u64(clock->now, work_task_traffic(graph, task));
+  for (uint32_t i = 0; i < task->access_count; i++) {
+    bool is_whole = border[i].reuse_bytes == SEAL_TOUCH_WHOLE;
+    uint32_t root = clock->roots[border[i].tensor];
+    border[i].reuse_bytes =
+        seal_distance(clock, root, graph->tensors.data[root].size_bytes, work_access_bytes(graph, &border[i]));
+    if (is_whole) {
+      clock->touched_at[root] = end;
     }
-    clock->now = sat_add_u64(clock->now, work_task_traffic(graph, task));
-    for (uint32_t i = 0; i < task->access_count; i++) {
-      clock->touched_at[clock->roots[border[i].tensor]] = clock->now;
-    }
-    return STATUS_OK;
   }
+  clock->now = end;
+  return STATUS_OK;
+}
+
+static enum status seal_reuse_task(struct work_graph *graph, struct work_task *task, struct seal_clock *clock) {
+  if (work_task_is_control(task)) {
+    return seal_reuse_control(graph, task, clock);
+  }
+  struct work_access *border = graph->accesses.data + task->access_first;
   bool is_free = work_kind_info((enum work_kind)task->kind)->is_free;
   for (uint32_t i = 0; i < task->access_count; i++) {
-    border[i].reuse_bytes = seal_distance(clock, border[i].tensor);
-    if (!is_free && border[i].touched_elements > 0) {
-      clock->now = sat_add_u64(clock->now, work_access_bytes(graph, &border[i]));
-      clock->touched_at[clock->roots[border[i].tensor]] = clock->now;
+    uint32_t root = clock->roots[border[i].tensor];
+    uint64_t size_bytes = graph->tensors.data[root].size_bytes, touched_bytes = work_access_bytes(graph, &border[i]);
+    border[i].reuse_bytes = seal_distance(clock, root, size_bytes, touched_bytes);
+    if (is_free) {
+      continue;
+    }
+    clock->now = sat_add_u64(clock->now, touched_bytes);
+    if (touched_bytes >= size_bytes && touched_bytes > 0) {
+      clock->touched_at[root] = clock->now;
     }
   }
   return STATUS_OK;
@@ -194,9 +302,18 @@ static enum status seal_reuse(struct work_graph *graph, const uint64_t *input_di
   return status;
 }
 
+static enum status seal_distances(struct work_graph *graph) {
+  for (size_t t = 0; t < graph->tasks.count && graph->subgraphs.count > 0; t++) {
+    if (work_task_is_control(&graph->tasks.data[t])) {
+      STATUS_TRY(seal_whole_inside(graph, &graph->tasks.data[t]));
+    }
+  }
+  return seal_reuse(graph, NULL);
+}
+
 enum status work_graph_seal(struct work_graph *graph) {
   STATUS_TRY(seal_structure(graph, 0));
-  STATUS_TRY(seal_reuse(graph, NULL));
+  STATUS_TRY(seal_distances(graph));
   STATUS_TRY(work_graph_sort_alike(graph));
   return work_graph_memory(graph, &graph->memory);
 }

@@ -278,6 +278,8 @@ enum status work_unroll(const struct work_graph *graph, uint64_t max_trip_count,
   if (copy == NULL) {
     return STATUS_MEMORY;
   }
+  copy->partitions = graph->partitions;
+  copy->is_partitioned = graph->is_partitioned;
   uint64_t task_budget = UNROLL_MAX_TASKS;
   enum status status = unroll_graph(graph, copy, max_trip_count, &task_budget, 0);
   if (status == STATUS_OK) {

@@ -111,11 +111,41 @@ static const struct op_case op_cases[] = {
     /* 6 * 36 / 3; half read, half written */
     {"%x: tensor<6x6xf32>", "\"stablehlo.cholesky\"(%x) <{lower = true}>", "(tensor<6x6xf32>) -> tensor<6x6xf32>",
      "stablehlo.cholesky", 72, 0, 144},
-    /* only dimensions of size 1 move: a bitcast */
+    /* only dimensions of size 1 move: a reshape, 48 bytes in and out */
     {"%x: tensor<1x4x3xf32>", "\"stablehlo.transpose\"(%x) <{permutation = array<i64: 1, 0, 2>}>",
-     "(tensor<1x4x3xf32>) -> tensor<4x1x3xf32>", "stablehlo.transpose", 0, 0, 0},
+     "(tensor<1x4x3xf32>) -> tensor<4x1x3xf32>", "stablehlo.transpose", 0, 0, 96},
+    /* the transposed layout goes with it: a bitcast */
     {"%x: tensor<2x4x3xf32>", "\"stablehlo.transpose\"(%x) <{permutation = array<i64: 1, 0, 2>}>",
-     "(tensor<2x4x3xf32>) -> tensor<4x2x3xf32>", "stablehlo.transpose", 0, 0, 192},
+     "(tensor<2x4x3xf32>) -> tensor<4x2x3xf32>", "stablehlo.transpose", 0, 0, 0},
+    /* a line of 3 (12 bytes) is written, read, and broadcast to 24 */
+    {"%x: tensor<1xf32>", "\"stablehlo.iota\"() <{iota_dimension = 1 : i64}>", "() -> tensor<2x3xf32>",
+     "stablehlo.iota", 0, 0, 48},
+    /* what keeps type and shape is no operation in HLO */
+    {"%x: tensor<4xf32>", "\"stablehlo.convert\"(%x)", "(tensor<4xf32>) -> tensor<4xf32>", "stablehlo.convert", 0, 0,
+     0},
+    {"%x: tensor<4xf32>",
+     "\"stablehlo.slice\"(%x) <{start_indices = array<i64: 0>, limit_indices = array<i64: 4>, "
+     "strides = array<i64: 1>}>",
+     "(tensor<4xf32>) -> tensor<4xf32>", "stablehlo.slice", 0, 0, 0},
+    {"%x: tensor<4x4xf32>", "\"stablehlo.broadcast_in_dim\"(%x) <{broadcast_dimensions = array<i64: 0, 1>}>",
+     "(tensor<4x4xf32>) -> tensor<4x4xf32>", "stablehlo.broadcast_in_dim", 0, 0, 0},
+    /* ... but one that permutes is a broadcast: 64 bytes in and out */
+    {"%x: tensor<4x4xf32>", "\"stablehlo.broadcast_in_dim\"(%x) <{broadcast_dimensions = array<i64: 1, 0>}>",
+     "(tensor<4x4xf32>) -> tensor<4x4xf32>", "stablehlo.broadcast_in_dim", 0, 0, 128},
+    /* x * x: 3 arrays of 5 f32 */
+    {"%x: tensor<5xf32>", "\"chlo.square\"(%x)", "(tensor<5xf32>) -> tensor<5xf32>", "chlo.square", 5, 0, 60},
+    /* atan2(x, 1): 3 arrays of 5 f32, and the 1 broadcast: 4 + 20; of a scalar: 3 numbers */
+    {"%x: tensor<5xf32>", "\"chlo.atan\"(%x)", "(tensor<5xf32>) -> tensor<5xf32>", "chlo.atan", 0, 5, 84},
+    {"%x: tensor<f32>", "\"chlo.atan\"(%x)", "(tensor<f32>) -> tensor<f32>", "chlo.atan", 0, 1, 12},
+    /* t + t with t = atan2(x, 1 + sqrt((1 - x) * (1 + x))): subtract, 3 adds and multiply; 6 binary and 1 unary
+     * operations on arrays of 5 f64, and the 1 broadcast */
+    {"%x: tensor<5xf64>", "\"chlo.asin\"(%x)", "(tensor<5xf64>) -> tensor<5xf64>", "chlo.asin", 25, 10,
+     (6 * 3 + 2) * 40 + 8 + 40},
+    /* complex(real(x), -imag(x)): 4 operations; real and imag read 40 and write 20, negate 20 + 20, complex 40 + 40 */
+    {"%x: tensor<5xcomplex<f32>>", "\"chlo.conj\"(%x)", "(tensor<5xcomplex<f32>>) -> tensor<5xcomplex<f32>>",
+     "chlo.conj", 20, 0, 240},
+    /* |x| == inf: abs 2 * 20, the constant 4 + 20, compare 20 + 20 + 5 */
+    {"%x: tensor<5xf32>", "\"chlo.is_inf\"(%x)", "(tensor<5xf32>) -> tensor<5xi1>", "chlo.is_inf", 10, 0, 109},
     /* a vector of 3 into rows: 12 + 24 bytes */
     {"%x: tensor<3xf32>", "\"stablehlo.broadcast_in_dim\"(%x) <{broadcast_dimensions = array<i64: 1>}>",
      "(tensor<3xf32>) -> tensor<2x3xf32>", "stablehlo.broadcast_in_dim", 0, 0, 36},
@@ -148,6 +178,70 @@ static void test_rules(void **state) {
   }
 }
 
+/* Constants of equal elements are broadcast scalars, one per type and value in a computation: 2.0 for two operations
+ * (4 + 16 bytes), of another type once more (4 + 8), in a branch once more; of one element they are plain constants. Three results
+ * are a tuple of 24 bytes. */
+static void test_splat_constants_count_once(void **state) {
+  (void)state;
+  expect(cost_of("func.func @main(%p: tensor<i1>, %x: tensor<4xf32>, %y: tensor<2xf32>, %z: tensor<1xf32>) -> "
+                 "(tensor<4xf32>, tensor<2xf32>, tensor<1xf32>) {\n"
+                 "  %a = stablehlo.constant dense<2.0> : tensor<f32>\n"
+                 "  %b = stablehlo.constant dense<2.0> : tensor<f32>\n"
+                 "  %0 = stablehlo.broadcast_in_dim %a, dims = [] : (tensor<f32>) -> tensor<4xf32>\n"
+                 "  %1 = stablehlo.broadcast_in_dim %b, dims = [] : (tensor<f32>) -> tensor<4xf32>\n"
+                 "  %2 = stablehlo.add %x, %0 : tensor<4xf32>\n"
+                 "  %3 = stablehlo.multiply %2, %1 : tensor<4xf32>\n"
+                 "  %4 = stablehlo.broadcast_in_dim %b, dims = [] : (tensor<f32>) -> tensor<2xf32>\n"
+                 "  %5 = stablehlo.add %y, %4 : tensor<2xf32>\n"
+                 "  %6 = stablehlo.broadcast_in_dim %b, dims = [] : (tensor<f32>) -> tensor<1xf32>\n"
+                 "  %7 = stablehlo.add %z, %6 : tensor<1xf32>\n"
+                 "  %8 = \"stablehlo.if\"(%p) ({\n"
+                 "    %9 = stablehlo.add %3, %0 : tensor<4xf32>\n"
+                 "    stablehlo.return %9 : tensor<4xf32>\n"
+                 "  }, {\n"
+                 "    stablehlo.return %3 : tensor<4xf32>\n"
+                 "  }) : (tensor<i1>) -> tensor<4xf32>\n"
+                 "  return %8, %5, %7 : tensor<4xf32>, tensor<2xf32>, tensor<1xf32>\n}\n",
+                 NULL),
+         4 + 4 + 2 + 1 + 4, 0, 48 + 48 + 20 + 24 + 12 + 12 + 48 + 20 + 24);
+}
+
+/* x * 1, 0 + x, x - 0, x | 0, x & true are x, and their constants are not there either; 0 - x and x * 1 of a type whose
+ * 1 is another bit pattern are told apart. */
+static const struct neutral_case {
+  const char *type, *constant, *op;
+  bool is_constant_first, is_dropped;
+} neutral_cases[] = {
+    {"f32", "1.0", "multiply", false, true},  {"f64", "1.0", "multiply", true, true},
+    {"bf16", "1.0", "multiply", false, true}, {"f16", "1.0", "multiply", false, true},
+    {"i32", "1", "multiply", false, true},    {"f32", "2.0", "multiply", false, false},
+    {"i32", "257", "multiply", false, false}, {"f32", "0.0", "add", true, true},
+    {"f32", "-0.0", "add", false, true},      {"i8", "-128", "add", false, false},
+    {"f32", "0.0", "subtract", false, true},  {"f32", "0.0", "subtract", true, false},
+    {"i32", "0", "or", false, true},          {"i32", "0", "xor", true, true},
+    {"i1", "true", "and", false, true},       {"i1", "false", "or", false, true},
+    {"i32", "-1", "and", false, true},        {"f32", "1.0", "divide", false, false},
+    {"i32", "1", "add", false, false},
+};
+
+static void test_neutral_constants(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof neutral_cases / sizeof neutral_cases[0]; i++) {
+    const struct neutral_case *c = &neutral_cases[i];
+    struct strbuf text = {0};
+    strbuf_printf(&text,
+                  "func.func @main(%%x: tensor<4x%s>) -> tensor<4x%s> {\n  %%c = stablehlo.constant dense<%s> : "
+                  "tensor<%s>\n  %%b = stablehlo.broadcast_in_dim %%c, dims = [] : (tensor<%s>) -> tensor<4x%s>\n"
+                  "  %%0 = stablehlo.%s %s : tensor<4x%s>\n  return %%0 : tensor<4x%s>\n}\n",
+                  c->type, c->type, c->constant, c->type, c->type, c->type, c->op,
+                  c->is_constant_first ? "%b, %x" : "%x, %b", c->type, c->type);
+    struct analyze_xla_cost cost = cost_of(strbuf_text(&text), NULL);
+    assert_int_equal(cost.flops, c->is_dropped ? 0 : 4);
+    assert_true((cost.bytes_accessed == 0) == c->is_dropped);
+    strbuf_release(&text);
+  }
+}
+
 /* A dynamic dimension cannot be counted; the rest of the function is. */
 static void test_dynamic_is_unsupported(void **state) {
   (void)state;
@@ -170,6 +264,8 @@ int main(void) {
       cmocka_unit_test(test_calls_count_each_time),
       cmocka_unit_test(test_custom_calls_are_minus_one),
       cmocka_unit_test(test_rules),
+      cmocka_unit_test(test_splat_constants_count_once),
+      cmocka_unit_test(test_neutral_constants),
       cmocka_unit_test(test_dynamic_is_unsupported),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

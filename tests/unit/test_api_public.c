@@ -4,8 +4,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -192,16 +194,119 @@ static void printing_inspecting_explaining(void **state) {
   assert_non_null(strstr(generic.data, "\"stablehlo.while\"("));
   assert_int_equal(rdg_inspect(ctx, program, RDG_FORMAT_TEXT, (rdg_sink){append, &inspected}), RDG_OK);
   assert_non_null(strstr(inspected.data, "tanh"));
-  assert_int_equal(rdg_explain(ctx, program, NULL, -1, (rdg_sink){append, &graph}), RDG_OK);
+  assert_int_equal(rdg_explain(ctx, program, NULL, NULL, RDG_FORMAT_TEXT, (rdg_sink){append, &graph}), RDG_OK);
   assert_non_null(strstr(graph.data, "tanh"));
-  assert_int_equal(rdg_explain(ctx, program, "h100", -1, (rdg_sink){append, &fused}), RDG_OK);
-  assert_int_equal(rdg_explain(ctx, program, "h100", 0, (rdg_sink){append, &task}), RDG_OK);
-  assert_int_equal(rdg_explain(ctx, program, "h100", 12345, (rdg_sink){append, &task}), RDG_ERROR_INPUT);
-  assert_int_equal(rdg_explain(ctx, program, NULL, 0, (rdg_sink){append, &task}), RDG_ERROR_INPUT);
+  assert_int_equal(rdg_explain(ctx, program, "h100", NULL, RDG_FORMAT_TEXT, (rdg_sink){append, &fused}), RDG_OK);
+  assert_int_equal(rdg_explain(ctx, program, "h100", "0", RDG_FORMAT_TEXT, (rdg_sink){append, &task}), RDG_OK);
+  assert_int_equal(rdg_explain(ctx, program, "h100", "12345", RDG_FORMAT_TEXT, (rdg_sink){append, &task}),
+                   RDG_ERROR_INPUT);
+  assert_int_equal(rdg_explain(ctx, program, NULL, "0", RDG_FORMAT_TEXT, (rdg_sink){append, &task}), RDG_ERROR_INPUT);
   struct text *const all[] = {&pretty, &generic, &inspected, &graph, &fused, &task};
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
     free(all[i]->data);
   }
+  rdg_program_free(program);
+}
+
+/* Tasks inside a loop have addresses; the loop's explanation lists them. */
+static void tasks_are_addressed_inside_loops(void **state) {
+  rdg_context *ctx = *state;
+  rdg_program *program = parse(ctx, loop);
+  struct text all = {0};
+  assert_int_equal(rdg_explain(ctx, program, "h100", NULL, RDG_FORMAT_JSON, (rdg_sink){append, &all}), RDG_OK);
+  char *at = strstr(all.data, "\"kind\": \"loop\"");
+  assert_non_null(at);
+  assert_non_null(strstr(at, "\"trips\": 10"));
+  char *inside = strstr(at, "\"operation\": \"tanh\""); /* its address stands on the line before */
+  assert_non_null(inside);
+  while (strncmp(inside, "\"task\": \"", 9) != 0) {
+    inside--;
+  }
+  char address[32], owner[32];
+  assert_int_equal(sscanf(inside, "\"task\": \"%31[0-9.]", address), 1);
+  assert_int_equal(strcspn(address, "."), strlen(address) - 4); /* "1.0.1": three numbers of one digit */
+  strcpy(owner, address);
+  owner[strcspn(owner, ".")] = '\0';
+  struct text outer = {0}, inner = {0}, json = {0};
+  assert_int_equal(rdg_explain(ctx, program, "h100", owner, RDG_FORMAT_TEXT, (rdg_sink){append, &outer}), RDG_OK);
+  assert_non_null(strstr(outer.data, address));
+  assert_non_null(strstr(outer.data, "per iteration"));
+  assert_int_equal(rdg_explain(ctx, program, "h100", address, RDG_FORMAT_TEXT, (rdg_sink){append, &inner}), RDG_OK);
+  char first[64];
+  snprintf(first, sizeof first, "task %s elementwise on nvidia_h100_sxm\n", address);
+  assert_memory_equal(inner.data, first, strlen(first));
+  assert_int_equal(rdg_explain(ctx, program, "h100", address, RDG_FORMAT_JSON, (rdg_sink){append, &json}), RDG_OK);
+  assert_non_null(strstr(json.data, "\"format\": \"ridgeline-graph\""));
+  assert_null(strstr(json.data, "\"kind\": \"loop\""));
+  static const char *const wrong[] = {"",       "x",     "1.",   "99", "1.0",       "1.9.0",
+                                      "1.0.99", "0.0.0", "1..0", "-1", "1.0.1.0.0", "99999999999999999999999999"};
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    assert_int_equal(rdg_explain(ctx, program, "h100", wrong[i], RDG_FORMAT_TEXT, (rdg_sink){append, &outer}),
+                     RDG_ERROR_INPUT);
+    assert_int_equal(rdg_diagnostic_count(ctx), 1);
+  }
+  free(all.data);
+  free(outer.data);
+  free(inner.data);
+  free(json.data);
+  rdg_program_free(program);
+}
+
+/* Nothing of this program has a known cost: the time is the start of the program and is not called anything else. */
+static void a_program_of_unknown_operations_says_so(void **state) {
+  rdg_context *ctx = *state;
+  rdg_program *program = parse(ctx, "func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {\n"
+                                    "  %0 = stablehlo.custom_call @mystery(%a) : (tensor<8xf32>) -> tensor<8xf32>\n"
+                                    "  return %0 : tensor<8xf32>\n}\n");
+  const char *chips[] = {"h100"};
+  rdg_prediction *prediction = NULL;
+  rdg_estimate e;
+  struct text text = {0};
+  assert_int_equal(rdg_predict(ctx, program, chips, 1, NULL, &prediction), RDG_OK);
+  assert_true(rdg_prediction_get(prediction, 0, &e));
+  assert_string_equal(e.bound_by, "none");
+  assert_true(e.bound_share == 0);
+  assert_int_equal(rdg_prediction_write(ctx, prediction, RDG_FORMAT_TEXT, (rdg_sink){append, &text}), RDG_OK);
+  char *table = strstr(text.data, "\nchip ");
+  char *reason = strstr(text.data, "1 operation of unknown cost (mystery)");
+  assert_true(table != NULL && reason != NULL && reason < table);
+  assert_non_null(strstr(table, "nothing timed"));
+  free(text.data);
+  rdg_prediction_free(prediction);
+  rdg_program_free(program);
+}
+
+/* typo.yaml with its key mended states no memory size: no verdict, in the API as in text and JSON. */
+static void an_unknown_memory_size_is_no_verdict(void **state) {
+  rdg_context *ctx = *state;
+  static const char chip[] =
+      "id: sizeless\nname: x\nvendor: V\nkind: gpu\nfields:\n"
+      "  peak.bf16: {value: 1e14, unit: FLOP/s, kind: inferred, source: derived, note: n}\n"
+      "  peak.f32_vector: {value: 1e13, unit: FLOP/s, kind: inferred, source: derived, note: n}\n"
+      "  mem.bw: {value: 1e12, unit: B/s, kind: inferred, source: derived, note: n}\n";
+  char path[] = "/tmp/rdg_api_XXXXXX.yaml";
+  int fd = mkstemps(path, 5);
+  assert_true(fd >= 0);
+  assert_int_equal(write(fd, chip, sizeof chip - 1), sizeof chip - 1);
+  (void)close(fd);
+  rdg_program *program = parse(ctx, matmul);
+  const char *chips[] = {path, "h100"};
+  rdg_prediction *prediction = NULL;
+  rdg_estimate unknown, known;
+  struct text text = {0}, json = {0};
+  assert_int_equal(rdg_predict(ctx, program, chips, 2, NULL, &prediction), RDG_OK);
+  assert_true(rdg_prediction_get(prediction, 0, &unknown) && rdg_prediction_get(prediction, 1, &known));
+  assert_false(unknown.capacity_known || unknown.fits || unknown.refused);
+  assert_int_equal(unknown.capacity_bytes, 0);
+  assert_true(known.capacity_known && known.fits);
+  assert_int_equal(rdg_prediction_write(ctx, prediction, RDG_FORMAT_TEXT, (rdg_sink){append, &text}), RDG_OK);
+  assert_int_equal(rdg_prediction_write(ctx, prediction, RDG_FORMAT_JSON, (rdg_sink){append, &json}), RDG_OK);
+  assert_non_null(strstr(text.data, "unknown"));
+  assert_non_null(strstr(json.data, "\"fits\": null"));
+  unlink(path);
+  free(text.data);
+  free(json.data);
+  rdg_prediction_free(prediction);
   rdg_program_free(program);
 }
 
@@ -221,7 +326,7 @@ static void chips_are_listed_and_compared(void **state) {
     free(compare.data);
   }
   struct text checked = {0};
-  assert_int_equal(rdg_chip_check(ctx, NULL, (rdg_sink){append, &checked}), RDG_OK);
+  assert_int_equal(rdg_chip_check(ctx, NULL, RDG_FORMAT_TEXT, (rdg_sink){append, &checked}), RDG_OK);
   assert_non_null(strstr(checked.data, "68 chips checked: 0 errors"));
   free(checked.data);
   assert_int_equal(rdg_chip_show(ctx, "h1000", RDG_FORMAT_TEXT, (rdg_sink){append, &checked}), RDG_ERROR_INPUT);
@@ -261,15 +366,26 @@ static void validation_without_data_says_so(void **state) {
   free(text.data);
 }
 
-static void a_bad_hardware_directory_is_reported(void **state) {
+static void a_bad_hardware_directory_is_reported_every_time(void **state) {
   (void)state;
   rdg_config config = {.hardware_directory = "/nonexistent"};
   rdg_context *ctx = rdg_context_new(&config);
   struct text text = {0};
-  assert_int_not_equal(rdg_chips_list(ctx, RDG_FORMAT_TEXT, (rdg_sink){append, &text}), RDG_OK);
-  assert_true(rdg_diagnostic_count(ctx) > 0);
+  for (int call = 0; call < 2; call++) {
+    assert_int_not_equal(rdg_chips_list(ctx, RDG_FORMAT_TEXT, (rdg_sink){append, &text}), RDG_OK);
+    assert_true(rdg_diagnostic_count(ctx) > 0);
+  }
+  assert_null(text.data);
   rdg_context_free(ctx);
-  free(text.data);
+}
+
+static void a_receiver_that_refuses_is_a_reason(void **state) {
+  rdg_context *ctx = *state;
+  struct text closed = {.refuse = true};
+  assert_int_equal(rdg_chips_list(ctx, RDG_FORMAT_TEXT, (rdg_sink){append, &closed}), RDG_ERROR_IO);
+  rdg_diagnostic d;
+  assert_true(rdg_diagnostic_get(ctx, 0, &d));
+  assert_string_equal(d.code, "E0006");
 }
 
 int main(void) {
@@ -280,10 +396,14 @@ int main(void) {
       cmocka_unit_test_setup_teardown(f32_products_follow_the_precision_option, make_context, free_context),
       cmocka_unit_test_setup_teardown(documents_are_written_whole_or_refused, make_context, free_context),
       cmocka_unit_test_setup_teardown(printing_inspecting_explaining, make_context, free_context),
+      cmocka_unit_test_setup_teardown(tasks_are_addressed_inside_loops, make_context, free_context),
+      cmocka_unit_test_setup_teardown(a_program_of_unknown_operations_says_so, make_context, free_context),
+      cmocka_unit_test_setup_teardown(an_unknown_memory_size_is_no_verdict, make_context, free_context),
       cmocka_unit_test_setup_teardown(chips_are_listed_and_compared, make_context, free_context),
       cmocka_unit_test_setup_teardown(errors_carry_their_place, make_context, free_context),
       cmocka_unit_test_setup_teardown(validation_without_data_says_so, make_context, free_context),
-      cmocka_unit_test(a_bad_hardware_directory_is_reported),
+      cmocka_unit_test_setup_teardown(a_receiver_that_refuses_is_a_reason, make_context, free_context),
+      cmocka_unit_test(a_bad_hardware_directory_is_reported_every_time),
   };
   return cmocka_run_group_tests_name("public interface", tests, NULL, NULL);
 }

@@ -240,8 +240,69 @@ static void nearest_name_keeps_the_distance_bound(void **state) {
   assert_null(nearest_name(huge, huge_names + 1, 1));
 }
 
+static void warnings_past_the_limit_are_counted_only(void **state) {
+  (void)state;
+  struct diag_list list;
+  diag_init(&list);
+  list.error_limit = 2;
+  for (unsigned i = 0; i < 5; i++) {
+    diag_file(&list, DIAG_W0402_OPAQUE, NULL, 0, 0, "warning %u", i);
+  }
+  diag_file(&list, DIAG_E0001_OPEN, NULL, 0, 0, "error"); /* has a limit of its own */
+  assert_int_equal(list.entries.count, 3);
+  assert_int_equal(list.warning_count, 5);
+  assert_int_equal(list.error_count, 1);
+  assert_false(diag_full(&list));
+  assert_string_equal(list.entries.data[1].message, "warning 1");
+  assert_string_equal(list.entries.data[2].message, "error");
+  diag_release(&list);
+}
+
+/* In any order of places, and after another text took the buffer: the same place as counting from the start gives. */
+static void places_do_not_depend_on_earlier_messages(void **state) {
+  (void)state;
+  struct diag_list list;
+  diag_init(&list);
+  list.error_limit = 10000;
+  char text[1000];
+  uint32_t random = 1;
+  for (unsigned round = 0; round < 8; round++) {
+    for (size_t i = 0; i + 1 < sizeof text; i++) {
+      random = random * 1664525u + 1013904223u; /* Numerical Recipes' generator */
+      text[i] = (random >> 24) % 4 == 0 ? '\n' : 'x';
+    }
+    text[sizeof text - 1] = '\0';
+    struct source source = source_of(text);
+    for (unsigned i = 0; i < 500; i++) {
+      random = random * 1664525u + 1013904223u;
+      size_t offset = (random >> 16) % 1002;
+      uint32_t line, column;
+      source_locate(&source, offset, &line, &column);
+      diag_at(&list, DIAG_E0001_OPEN, &source, offset, "here");
+      assert_int_equal(list.entries.data[list.entries.count - 1].line, line);
+      assert_int_equal(list.entries.data[list.entries.count - 1].column, column);
+    }
+  }
+  diag_release(&list);
+}
+
+/* An escape sequence, a stray continuation byte, a truncated character, C1's CSI and an overlong '/': every byte that is not
+ * shown is one '?', so the caret at byte 10 (the 'x') has nine columns before it. The tab stays. */
+static void bytes_for_the_terminal_are_replaced(void **state) {
+  (void)state;
+  struct diag_list list;
+  diag_init(&list);
+  struct source source = source_of("\x1B[2J\x80\xC3\xC2\x9B\tx\xC0\xAF\x7F");
+  diag_at(&list, DIAG_E0101_TOKEN, &source, 9, "odd '%s'", "\x1B]0;t\x07\xFF");
+  assert_formats_as(&list, 0, "a.mlir:1:10: error: odd '?]0;t\?\?' [E0101]\n?[2J\?\?\?\?\tx\?\?\?\n        \t^\n");
+  diag_file(&list, DIAG_E0001_OPEN, "a\x1B[m\n.mlir", 0, 0, "x");
+  assert_formats_as(&list, 1, "a?[m?.mlir: error: x [E0001]\n");
+  diag_release(&list);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(bytes_for_the_terminal_are_replaced),
       cmocka_unit_test(codes_come_from_the_names),
       cmocka_unit_test(codes_are_well_formed_and_unique),
       cmocka_unit_test(places_are_located),
@@ -251,6 +312,8 @@ int main(void) {
       cmocka_unit_test(caret_counts_characters_not_bytes),
       cmocka_unit_test(long_lines_are_cut_around_the_place),
       cmocka_unit_test(errors_past_the_limit_are_counted_only),
+      cmocka_unit_test(warnings_past_the_limit_are_counted_only),
+      cmocka_unit_test(places_do_not_depend_on_earlier_messages),
       cmocka_unit_test(warnings_are_not_errors),
       cmocka_unit_test(exhausted_memory_falls_back_to_the_summary),
       cmocka_unit_test(nearest_name_finds_typos),

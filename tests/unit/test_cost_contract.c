@@ -49,11 +49,25 @@ static struct hw_chip systolic_chip(double units) {
   return chip;
 }
 
+/* A bf16 product, not offered to the vector engine. */
+static struct roofline_product product_of(const struct roofline_chip *rc, uint64_t batch, uint64_t m, uint64_t n,
+                                          uint64_t k) {
+  return (struct roofline_product){
+      .gemm = {batch, m, n, k},
+      .flop_count = 2.0 * (double)batch * (double)m * (double)n * (double)k,
+      .passes = 1,
+      .rate = rc->matrix_flops[DTYPE_BF16],
+      .element_bytes = 2,
+      .is_alone = true,
+  };
+}
+
 static double gemm_time_s(const struct hw_chip *chip, uint64_t m, uint64_t n, uint64_t k, struct roofline_gemm *out) {
   struct roofline_chip rc;
   roofline_chip_init(&rc, chip, NULL);
-  struct work_gemm gemm = {1, m, n, k};
-  roofline_gemm_choose(&rc, &gemm, 2.0 * (double)m * (double)n * (double)k, rc.matrix_flops[DTYPE_BF16], 2, out);
+  struct roofline_product product = product_of(&rc, 1, m, n, k);
+  const struct roofline_load nothing_else = {.vector_s = 0};
+  roofline_gemm_choose(&rc, &product, &nothing_else, out);
   return out->time_s;
 }
 
@@ -107,9 +121,10 @@ static void one_tile_more_is_one_wave_more(void **state) {
   roofline_chip_init(&rc, &chip, NULL);
   const struct roofline_tile tile = {128, 256, 1};
   struct roofline_gemm one = {0}, two = {0};
-  double rate = rc.matrix_flops[DTYPE_BF16];
-  roofline_gemm_tiled(&rc, &(struct work_gemm){1, 132 * 128, 256, 4096}, &tile, 1, rate, 2, &one);
-  roofline_gemm_tiled(&rc, &(struct work_gemm){1, 132 * 128 + 1, 256, 4096}, &tile, 1, rate, 2, &two);
+  const struct roofline_product fits = product_of(&rc, 1, 132 * 128, 256, 4096);
+  const struct roofline_product exceeds = product_of(&rc, 1, 132 * 128 + 1, 256, 4096);
+  roofline_gemm_tiled(&rc, &fits, &tile, 1, &one);
+  roofline_gemm_tiled(&rc, &exceeds, &tile, 1, &two);
   assert_true(one.waves == 1 && two.waves == 2);
   /* a tile: 2 x 128 x 256 x 4096 FLOP at 80 % of 7.5 TFLOP/s = 44.74 us */
   assert_near((one.time_s - rc.fill_s) * 1e6, 2.0 * 128 * 256 * 4096 / 6e12 * 1e6, 1e-3);
@@ -152,6 +167,7 @@ static void nothing_beats_the_peak_and_larger_is_slower(void **state) {
     for (uint64_t n = 64; n <= 8192; n += 64) {
       struct roofline_gemm gemm;
       double time_s = gemm_time_s(&chips[c], n, n, n, &gemm);
+      time_s += gemm.extra_launches * chips[c].launch_s; /* a second launch and its traffic buy a shorter product */
       double cubed = (double)n * (double)n * (double)n;
       assert_true(time_s >= 2 * cubed / chips[c].matrix_flops[DTYPE_BF16]);
       assert_true(gemm.efficiency <= 1);
@@ -174,6 +190,67 @@ static void large_operands_are_read_again(void **state) {
   assert_true(gemm.reread_bytes == 0);
 }
 
+/* Complex numbers are four real products of the shape: four times the time but for the fill, and never above the peak. */
+static void complex_products_are_four_real_ones(void **state) {
+  (void)state;
+  const struct hw_chip chips[] = {gpu_chip(), systolic_chip(4)};
+  for (size_t c = 0; c < 2; c++) {
+    struct roofline_chip rc;
+    roofline_chip_init(&rc, &chips[c], NULL);
+    struct roofline_product product = product_of(&rc, 1, 4096, 4096, 4096);
+    const struct roofline_load nothing_else = {.vector_s = 0};
+    struct roofline_gemm one, four;
+    roofline_gemm_choose(&rc, &product, &nothing_else, &one);
+    product.passes = 4;
+    product.flop_count *= 4;
+    roofline_gemm_choose(&rc, &product, &nothing_else, &four);
+    assert_near((four.time_s - rc.fill_s) / (one.time_s - rc.fill_s), 4, 1e-9);
+    assert_true(four.efficiency <= 1);
+  }
+}
+
+/* A depthwise convolution is a product of one column per channel: 51 million taps fill 9 of 128 x 128 places of an array,
+ * and take 2 x 51e6 / 4e12 s on the lanes. */
+static void skinny_products_may_run_on_the_lanes(void **state) {
+  (void)state;
+  struct hw_chip chip = systolic_chip(4);
+  struct roofline_chip rc;
+  roofline_chip_init(&rc, &chip, NULL);
+  struct roofline_product product = product_of(&rc, 512, 12544, 1, 9);
+  struct roofline_load load = {.vector_s = 0};
+  struct roofline_gemm array, lanes;
+  roofline_gemm_choose(&rc, &product, &load, &array);
+  product.vector_s = 1 / 4e12;
+  roofline_gemm_choose(&rc, &product, &load, &lanes);
+  assert_true(lanes.time_s == 0);
+  assert_near(lanes.vector_s * 1e6, 2 * 512 * 12544 * 9 / 4e6, 1e-6);
+  assert_true(lanes.vector_s < array.time_s / 10);
+  load.vector_s = 1; /* lanes that are busy for a second with the rest of the kernel */
+  roofline_gemm_choose(&rc, &product, &load, &lanes);
+  assert_true(lanes.vector_s == 0);
+}
+
+/* Small tiles wait for operands at the rate of their own type: another type's peak is none of their business, and slow
+ * products wait for nothing. */
+static void tiles_wait_by_the_rate_of_their_type(void **state) {
+  (void)state;
+  struct hw_chip chip = gpu_chip();
+  const struct roofline_load nothing_else = {.vector_s = 0};
+  double before = 0;
+  for (int i = 0; i < 2; i++) {
+    struct roofline_chip rc;
+    roofline_chip_init(&rc, &chip, NULL);
+    struct roofline_product product = product_of(&rc, 1, 96, 4096, 4096);
+    product.rate = rc.matrix_flops[DTYPE_F32];
+    product.element_bytes = 4;
+    struct roofline_gemm gemm;
+    roofline_gemm_choose(&rc, &product, &nothing_else, &gemm);
+    assert_true(i == 0 || gemm.time_s == before);
+    before = gemm.time_s;
+    chip.matrix_flops[DTYPE_BF16] *= 4;
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(systolic_without_double_buffering_is_scale_sim),
@@ -185,6 +262,9 @@ int main(void) {
       cmocka_unit_test(odd_dimensions_cost_more),
       cmocka_unit_test(nothing_beats_the_peak_and_larger_is_slower),
       cmocka_unit_test(large_operands_are_read_again),
+      cmocka_unit_test(complex_products_are_four_real_ones),
+      cmocka_unit_test(skinny_products_may_run_on_the_lanes),
+      cmocka_unit_test(tiles_wait_by_the_rate_of_their_type),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

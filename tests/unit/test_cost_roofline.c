@@ -238,13 +238,16 @@ static void precision_chooses_the_type_of_f32_products(void **state) {
     predict(graph, &chip, NULL, &result);
     times[p] = result.root.tasks[0].resource_s[WORK_BOUND_MATRIX];
     assert_true(times[p] >= 2.0 * 4096 * 4096 * 4096 / 50e12);
-    assert_int_equal(result.root.tasks[0].runs_as, DTYPE_TF32);
-    assert_true(has_note(&result, DIAG_W0502_DTYPE_AS, "f32 matrix products run as tf32"));
+    /* HIGHEST is f32 itself on a chip that multiplies f32, and nothing to remark */
+    static const char *const notes[] = {"f32 matrix products run as tf32",
+                                        "f32 matrix products at HIGH precision run as tf32", "f32 matrix products"};
+    assert_int_equal(result.root.tasks[0].runs_as, p < 2 ? DTYPE_TF32 : DTYPE_NONE);
+    assert_int_equal(has_note(&result, DIAG_W0502_DTYPE_AS, notes[p]), p < 2);
     work_result_release(&result);
     work_graph_free(graph);
   }
   assert_near(times[1] / times[0], 1, 1e-9);
-  assert_near(times[2] / times[0], 5, 0.01); /* five passes, one pipeline fill */
+  assert_near(times[2] / times[0], 5, 0.01); /* 50 and 10 TFLOP/s, one pipeline fill */
   struct work_graph *graph = work_graph_new();
   set_output(graph, add_matmul(graph, DTYPE_F32, 4096, WORK_PRECISION_DEFAULT));
   struct cost_options options = {.f32_as = DTYPE_BF16};
@@ -274,6 +277,94 @@ static void missing_types_run_as_others_or_are_refused(void **state) {
   assert_true(result.is_refused);
   assert_true(isnan(result.time_s));
   assert_true(has_note(&result, DIAG_E0501_DTYPE, "f64"));
+  work_result_release(&result);
+  work_graph_free(graph);
+}
+
+/* Remarks about the vector engine: another type where its time matters, or a rate far below that of f32. */
+static void element_wise_types_are_remarked(void **state) {
+  (void)state;
+  struct hw_chip chip = plain_chip();
+  chip.vector_runs_as[DTYPE_F64] = DTYPE_F64;
+  chip.vector_flops[DTYPE_F64] = 0.5e12; /* 1/20 */
+  static const struct {
+    enum dtype dtype;
+    uint32_t ops;
+    const char *note; /* NULL: none */
+  } rows[] = {{DTYPE_BF16, 100, "bf16 element-wise arithmetic runs as f32 on plain"},
+              {DTYPE_BF16, 0, NULL},
+              {DTYPE_F32, 100, NULL},
+              {DTYPE_F64, 100, "f64 element-wise arithmetic runs at 1/20 of the f32 rate on plain"}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    struct work_graph *graph = work_graph_new();
+    uint32_t x = vector_of(graph, rows[i].dtype, 10000000, WORK_TENSOR_INPUT);
+    set_output(graph, add_elementwise(graph, x, vector_op(rows[i].dtype, rows[i].ops)));
+    struct work_result result;
+    predict(graph, &chip, NULL, &result);
+    assert_int_equal(result.notes.count, rows[i].note != NULL);
+    assert_true(rows[i].note == NULL || has_note(&result, DIAG_W0502_DTYPE_AS, rows[i].note));
+    work_result_release(&result);
+    work_graph_free(graph);
+  }
+}
+
+/* 8-bit floats share the rate of one engine type, but f8E4M3FNUZ is not f8E4M3FN; nor is i2 an i4. Unsigned numbers are
+ * as good as signed ones. */
+static void near_types_of_products_are_remarked(void **state) {
+  (void)state;
+  struct hw_chip chip = plain_chip();
+  static const struct {
+    enum dtype wanted, as;
+    bool is_noted;
+  } rows[] = {{DTYPE_F8E4M3FNUZ, DTYPE_F8E4M3FN, true},
+              {DTYPE_F8E5M2, DTYPE_F8E4M3FN, false},
+              {DTYPE_I2, DTYPE_I4, true},
+              {DTYPE_UI8, DTYPE_I8, false}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    chip.matrix_runs_as[rows[i].wanted] = (uint8_t)rows[i].as;
+    chip.matrix_flops[rows[i].as] = 200e12;
+    struct work_graph *graph = work_graph_new();
+    set_output(graph, add_matmul(graph, rows[i].wanted, 1024, WORK_PRECISION_DEFAULT));
+    struct work_result result;
+    predict(graph, &chip, NULL, &result);
+    assert_int_equal(has_note(&result, DIAG_W0502_DTYPE_AS, "matrix products run as"), rows[i].is_noted);
+    work_result_release(&result);
+    work_graph_free(graph);
+  }
+}
+
+/* 64-bit products on 32-bit lanes are four of half the width. */
+static void wide_integers_take_four_products(void **state) {
+  (void)state;
+  struct hw_chip chip = plain_chip();
+  chip.matrix_runs_as[DTYPE_I32] = chip.matrix_runs_as[DTYPE_I64] = DTYPE_I32;
+  chip.matrix_flops[DTYPE_I32] = 10e12;
+  double time_s[2];
+  for (unsigned i = 0; i < 2; i++) {
+    struct work_graph *graph = work_graph_new();
+    set_output(graph, add_matmul(graph, i == 0 ? DTYPE_I32 : DTYPE_I64, 4096, WORK_PRECISION_DEFAULT));
+    struct work_result result;
+    predict(graph, &chip, NULL, &result);
+    time_s[i] = result.root.tasks[0].resource_s[WORK_BOUND_MATRIX];
+    assert_true(result.matrix_utilisation <= 1);
+    work_result_release(&result);
+    work_graph_free(graph);
+  }
+  assert_near(time_s[1] / time_s[0], 4, 0.01); /* but for the pipeline fill */
+}
+
+/* The first byte takes as long however well a long stream does. */
+static void ramp_does_not_depend_on_efficiency(void **state) {
+  (void)state;
+  struct hw_chip chip = plain_chip();
+  chip.memory_ramp_bytes = 8e6;
+  chip.memory_efficiency = 0.5;
+  struct work_graph *graph = work_graph_new();
+  uint32_t x = vector_of(graph, DTYPE_F32, 1000000, WORK_TENSOR_INPUT); /* 8 MB in all: 16 us at half the rate, 8 us */
+  set_output(graph, add_elementwise(graph, x, vector_op(DTYPE_F32, 1)));
+  struct work_result result;
+  predict(graph, &chip, NULL, &result);
+  assert_near(result.root.tasks[0].resource_s[WORK_BOUND_MEMORY] * 1e6, 24, 1e-6);
   work_result_release(&result);
   work_graph_free(graph);
 }
@@ -405,6 +496,42 @@ static void sums_add_up_and_resources_bound(void **state) {
   work_graph_free(graph);
 }
 
+/* Tasks that sealing found alike are estimated once; a chip that keeps more on chip than the distances that sealing tells
+ * apart looks at each. Of one type, size and operation: 2, 3 and 4 read what the task before wrote, 1 reads an input. */
+static void like_tasks_get_the_same_time(void **state) {
+  (void)state;
+  struct work_graph *graph = work_graph_new();
+  uint32_t x = vector_of(graph, DTYPE_F32, 1000000, WORK_TENSOR_INPUT);
+  for (unsigned i = 0; i < 4; i++) {
+    x = add_elementwise(graph, x, vector_op(DTYPE_F32, 1));
+  }
+  x = add_elementwise(graph, x, vector_op(DTYPE_F32, 2));
+  set_output(graph, x);
+  struct hw_chip chip = plain_chip();
+  struct work_result result;
+  predict(graph, &chip, NULL, &result);
+  assert_int_equal(graph->alike_count, 3);
+  for (size_t i = 1; i < 4; i++) {
+    assert_int_equal(graph->tasks.data[i].alike, graph->tasks.data[1].alike);
+    assert_memory_equal(&result.root.tasks[i], &result.root.tasks[1], sizeof result.root.tasks[1]);
+  }
+  assert_near(result.time_s, 7e-6 + 5 * (8e-6 + 1e-6), 1e-12); /* 8 MB at 1 TB/s and a launch each */
+  double time_s = 0;
+  assert_int_equal(cost_roofline.program_time(graph, &chip, NULL, &time_s), STATUS_OK);
+  assert_true(time_s == result.time_s);
+  work_result_release(&result);
+  chip.cache_size_bytes = 4e9;
+  chip.cache_Bps = 10e12;
+  work_result_init(&result);
+  assert_int_equal(cost_roofline.estimate(graph, &chip, NULL, &result), STATUS_OK);
+  /* all but the first find their operand on chip: 8 MB, then 4 MB off chip each */
+  assert_near(result.time_s, 7e-6 + 8e-6 + 4 * 4e-6 + 5e-6, 1e-12);
+  assert_int_equal(cost_roofline.program_time(graph, &chip, NULL, &time_s), STATUS_OK);
+  assert_true(time_s == result.time_s);
+  work_result_release(&result);
+  work_graph_free(graph);
+}
+
 static void explanations_name_the_bound(void **state) {
   (void)state;
   struct hw_chip chip = plain_chip();
@@ -416,6 +543,19 @@ static void explanations_name_the_bound(void **state) {
   assert_non_null(strstr(strbuf_text(&text), "bound by matrix"));
   assert_non_null(strstr(strbuf_text(&text), "run as tf32"));
   assert_non_null(strstr(strbuf_text(&text), "m 2048 n 2048 k 2048"));
+  work_graph_free(graph);
+  graph = work_graph_new();
+  chip.matrix_runs_as[DTYPE_F32] = DTYPE_TF32; /* no f32 products: HIGHEST is five passes */
+  uint32_t c = add_matmul(graph, DTYPE_F32, 2048, WORK_PRECISION_HIGHEST);
+  set_output(graph, c);
+  uint32_t x = vector_of(graph, DTYPE_BF16, 1000, WORK_TENSOR_INPUT);
+  set_output(graph, add_elementwise(graph, x, vector_op(DTYPE_BF16, 1)));
+  assert_int_equal(work_graph_seal(graph), STATUS_OK);
+  cost_roofline.explain(graph, 0, &chip, NULL, &text);
+  assert_non_null(strstr(strbuf_text(&text), "f32 at HIGHEST precision run as tf32 in 5 passes"));
+  strbuf_clear(&text);
+  cost_roofline.explain(graph, 1, &chip, NULL, &text);
+  assert_non_null(strstr(strbuf_text(&text), "vector    bf16 run as f32"));
   strbuf_clear(&text);
   cost_roofline.explain(graph, 99, &chip, NULL, &text);
   assert_int_equal(text.length, 0);
@@ -443,10 +583,15 @@ int main(void) {
       cmocka_unit_test(single_elements_by_index_cost_whole_sectors),
       cmocka_unit_test(precision_chooses_the_type_of_f32_products),
       cmocka_unit_test(missing_types_run_as_others_or_are_refused),
+      cmocka_unit_test(element_wise_types_are_remarked),
+      cmocka_unit_test(near_types_of_products_are_remarked),
+      cmocka_unit_test(wide_integers_take_four_products),
+      cmocka_unit_test(ramp_does_not_depend_on_efficiency),
       cmocka_unit_test(sram_chips_refuse_what_does_not_fit),
       cmocka_unit_test(loops_multiply_and_branches_take_the_costliest),
       cmocka_unit_test(collectives_are_counted_not_timed),
       cmocka_unit_test(sums_add_up_and_resources_bound),
+      cmocka_unit_test(like_tasks_get_the_same_time),
       cmocka_unit_test(explanations_name_the_bound),
       cmocka_unit_test(models_are_found_by_name),
   };

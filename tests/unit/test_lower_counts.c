@@ -107,6 +107,20 @@ static const struct count_case cases[] = {
      "tensor<f32>\n stablehlo.return %s : tensor<f32>}) : (tensor<4x5xf32>, tensor<f32>) -> tensor<3x3xf32>\n return "
      "%r : tensor<3x3xf32> }",
      0, 45, 0, 0, 84, 36},
+    /* a prefix sum over rows of 200, the window as long as the row and padded on one side: 2 x 199 additions per row */
+    {"reduce_window",
+     "(%a: tensor<3x200xf32>, %z: tensor<f32>) -> tensor<3x200xf32> { %r = \"stablehlo.reduce_window\"(%a, %z) "
+     "<{window_dimensions = array<i64: 1, 200>, padding = dense<[[0, 0], [199, 0]]> : tensor<2x2xi64>}> ({^bb0(%x: "
+     "tensor<f32>, %y: tensor<f32>): %s = stablehlo.add %x, %y : tensor<f32>\n stablehlo.return %s : tensor<f32>}) : "
+     "(tensor<3x200xf32>, tensor<f32>) -> tensor<3x200xf32>\n return %r : tensor<3x200xf32> }",
+     0, 3 * 2 * 199, 0, 0, 2404, 2400},
+    /* padded on both sides it is none: windows of 2, 3, 4 and 3 elements */
+    {"reduce_window",
+     "(%a: tensor<4xf32>, %z: tensor<f32>) -> tensor<4xf32> { %r = \"stablehlo.reduce_window\"(%a, %z) "
+     "<{window_dimensions = array<i64: 4>, padding = dense<[[2, 1]]> : tensor<1x2xi64>}> ({^bb0(%x: tensor<f32>, %y: "
+     "tensor<f32>): %s = stablehlo.add %x, %y : tensor<f32>\n stablehlo.return %s : tensor<f32>}) : (tensor<4xf32>, "
+     "tensor<f32>) -> tensor<4xf32>\n return %r : tensor<4xf32> }",
+     0, 2 + 3 + 4 + 3 - 4, 0, 0, 20, 16},
     /* 4x5 in windows of 2x3 at stride 2x2 ... 2x2 windows of 6: 4 x 5 comparisons, 4 additions */
     {"select_and_scatter",
      "(%a: tensor<4x5xf32>, %s: tensor<2x2xf32>, %z: tensor<f32>) -> tensor<4x5xf32> { %r = "
@@ -294,7 +308,43 @@ static void test_gemm_of_convolution(void **state) {
   lowered_release(&lowered);
 }
 
+/* An algorithm takes the place of a precision: f32 is f32 itself, and an algorithm of three bf16 products performs three
+ * times 2 x 4 x 16 x 8 operations of that type. */
+static void test_dot_algorithms(void **state) {
+  (void)state;
+  static const struct {
+    const char *type;
+    int products;
+    enum dtype dtype;
+    enum work_precision precision;
+    uint64_t ops;
+  } rows[] = {{"f32", 1, DTYPE_F32, WORK_PRECISION_HIGHEST, 1024},
+              {"tf32", 1, DTYPE_TF32, WORK_PRECISION_DEFAULT, 1024},
+              {"bf16", 3, DTYPE_BF16, WORK_PRECISION_DEFAULT, 3072}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char text[2048];
+    snprintf(
+        text, sizeof text,
+        "func.func @main(%%a: tensor<4x8xf32>, %%b: tensor<8x16xf32>) -> tensor<4x16xf32> {\n"
+        "%%r = stablehlo.dot_general %%a, %%b, contracting_dims = [1] x [0], algorithm = <lhs_precision_type = %s, "
+        "rhs_precision_type = %s, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, "
+        "num_primitive_operations = %d, allow_imprecise_accumulation = false> : (tensor<4x8xf32>, "
+        "tensor<8x16xf32>) -> tensor<4x16xf32>\n return %%r : tensor<4x16xf32> }",
+        rows[i].type, rows[i].type, rows[i].products);
+    struct lowered lowered;
+    lowered_from(&lowered, text);
+    const struct work_task *task = &lowered.graph->tasks.data[0];
+    assert_int_equal(task->demand_count, 1);
+    const struct work_demand_entry *entry = &lowered.graph->demands.data[task->demand_first];
+    assert_int_equal(entry->dtype, rows[i].dtype);
+    assert_int_equal(entry->precision, rows[i].precision);
+    assert_int_equal(entry->ops, rows[i].ops);
+    lowered_release(&lowered);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_counts), cmocka_unit_test(test_gemm_of_convolution)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_counts), cmocka_unit_test(test_gemm_of_convolution),
+                                     cmocka_unit_test(test_dot_algorithms)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -379,6 +379,101 @@ static void transposed_operand_is_a_flag_of_the_product(void **state) {
   work_graph_free(graph);
 }
 
+/* The row of x that holds one of the matrices stacked there. */
+static uint32_t add_row(struct work_graph *graph, uint32_t x) {
+  uint32_t y = new_tensor(graph, DTYPE_F32, 1, dim(graph, x, 1), WORK_TENSOR_INTERMEDIATE);
+  struct work_access accesses[] = {access_to(graph, x, WORK_ACCESS_PARTIAL), access_to(graph, y, WORK_ACCESS_WRITE)};
+  accesses[0].touched_elements = accesses[1].touched_elements;
+  struct work_axis axes[] = {{.extent = 1, .role = WORK_AXIS_PARALLEL},
+                             {.extent = dim(graph, y, 1), .role = WORK_AXIS_PARALLEL}};
+  struct work_stage stage = {
+      .kind = WORK_SLICE, .dtype = DTYPE_F32, .read_count = 1, .label = label_of(graph, "slice")};
+  work_stage_add(graph, &stage, axes, 2, NULL, 0, accesses, NULL, 2);
+  struct work_task task = {.kind = WORK_SLICE, .read_count = 1, .label = stage.label};
+  work_task_add(graph, &task, accesses, 2);
+  return y;
+}
+
+/* Two layers of weights stacked in one tensor: each product takes its slice by the address, and moves as much as if the
+ * weights were apart. Columns of a matrix are no such slice. */
+static void products_take_stacked_slices_by_address_on_gpu(void **state) {
+  (void)state;
+  struct work_graph *graph = work_graph_new();
+  uint32_t x = new_input(graph, 16, 512), stack = new_input(graph, 8, 512 * 512);
+  for (unsigned layer = 0; layer < 2; layer++) {
+    x = add_matmul(graph, x, add_reshape(graph, add_row(graph, stack), 512, 512));
+  }
+  set_output(graph, x);
+  struct work_graph *fused = fuse(graph, HW_FUSION_GPU, NULL);
+  assert_int_equal(count_launches(fused), 2);
+  struct work_total total;
+  work_graph_total(fused, &total);
+  assert_int_equal(total.read_bytes + total.write_bytes, 2 * (2 * 16 * 512 + 512 * 512) * 4);
+  work_graph_free(fused);
+  work_graph_free(graph);
+
+  graph = work_graph_new();
+  uint32_t a = new_input(graph, 16, 512), b = new_input(graph, 512, 1024);
+  set_output(graph, add_matmul(graph, a, add_slice(graph, b, 512)));
+  fused = fuse(graph, HW_FUSION_GPU, NULL);
+  assert_int_equal(count_launches(fused), 2);
+  work_graph_free(fused);
+  work_graph_free(graph);
+}
+
+/* The sum of each row, with the map that says so. */
+static uint32_t add_row_sum(struct work_graph *graph, uint32_t x) {
+  uint32_t y = new_tensor(graph, DTYPE_F32, dim(graph, x, 0), 1, WORK_TENSOR_INTERMEDIATE);
+  const struct work_axis axes[] = {{.extent = dim(graph, x, 0), .role = WORK_AXIS_PARALLEL},
+                                   {.extent = dim(graph, x, 1), .role = WORK_AXIS_REDUCTION}};
+  const struct work_access accesses[] = {access_to(graph, x, 0), access_to(graph, y, WORK_ACCESS_WRITE)};
+  const int16_t read_map[] = {0, 1}, write_map[] = {0, -1};
+  const int16_t *maps[] = {read_map, write_map};
+  struct work_stage stage = {
+      .kind = WORK_REDUCE, .dtype = DTYPE_F32, .read_count = 1, .label = label_of(graph, "reduce")};
+  work_stage_add(graph, &stage, axes, 2, &vector_op, 1, accesses, maps, 2);
+  struct work_task task = {.kind = WORK_REDUCE, .read_count = 1, .label = stage.label};
+  work_task_add(graph, &task, accesses, 2);
+  return y;
+}
+
+/* Softmax over rows is one pass on a TPU, whether its numerators are cheap enough to be computed twice on the way there or
+ * not: then the first kernel has the row's maximum and the numerators, and the second sums them. */
+static void softmax_is_one_pass_on_tpu(void **state) {
+  (void)state;
+  for (int exponentials = 1; exponentials <= 4; exponentials += 3) {
+    struct work_graph *graph = work_graph_new();
+    uint32_t x = new_input(graph, 8192, 8192);
+    uint32_t numerators = add_binary(graph, "subtract", x, add_broadcast(graph, add_row_sum(graph, x), 8192));
+    for (int i = 0; i < exponentials; i++) {
+      numerators = add_unary(graph, "exponential", numerators);
+    }
+    uint32_t sum = add_row_sum(graph, numerators);
+    set_output(graph, add_binary(graph, "divide", numerators, add_broadcast(graph, sum, 8192)));
+    struct work_graph *fused = fuse(graph, HW_FUSION_TPU, NULL);
+    assert_int_equal(count_launches(fused), 1);
+    work_graph_free(fused);
+    work_graph_free(graph);
+  }
+}
+
+/* What is read to fill an empty tensor is read again by each reader that takes the filling in. */
+static void empty_tensors_do_not_hide_traffic(void **state) {
+  (void)state;
+  struct work_graph *graph = work_graph_new();
+  uint32_t x = new_input(graph, 128, 128);
+  uint32_t empty = new_tensor(graph, DTYPE_F32, 128, 0, WORK_TENSOR_INTERMEDIATE);
+  add_task(graph, WORK_BROADCAST, "broadcast_in_dim", empty, NULL, &x, 1, empty);
+  set_output(graph, add_unary(graph, "negate", empty));
+  set_output(graph, add_unary(graph, "tanh", empty));
+  struct work_graph *fused = fuse(graph, HW_FUSION_GPU, NULL);
+  struct work_total total;
+  work_graph_total(fused, &total);
+  assert_int_equal(total.read_bytes, 128 * 128 * 4);
+  work_graph_free(fused);
+  work_graph_free(graph);
+}
+
 static void fusion_looks_through_reshapes(void **state) {
   (void)state;
   struct work_graph *graph = work_graph_new();
@@ -678,6 +773,48 @@ static void fusing_twice_gives_the_same(void **state) {
   work_graph_free(graph);
 }
 
+static struct work_graph *fuse_tpu(const struct work_graph *graph, double scratch_bytes, struct hw_chip *chip,
+                                   struct lower_fusion_report *report, struct strbuf *text) {
+  struct work_graph *fused = NULL;
+  *chip = chip_of(HW_FUSION_TPU);
+  chip->cache_size_bytes = scratch_bytes;
+  assert_int_equal(lower_fuse(graph, chip, &cost_roofline, NULL, report, &fused), STATUS_OK);
+  work_graph_print(fused, text);
+  return fused;
+}
+
+/* Chips whose limits a program does not tell apart share its graph: it must be the one that each would get. */
+static void shared_graphs_are_those_of_each_chip(void **state) {
+  (void)state;
+  uint32_t shared = 0, apart = 0;
+  for (uint64_t seed = 1; seed <= 60; seed++) {
+    struct work_graph *graph = random_program(seed, 20 + (uint32_t)(seed % 7) * 60);
+    assert_int_equal(work_graph_seal(graph), STATUS_OK);
+    struct hw_chip large_chip, small_chip;
+    struct lower_fusion_report large_report, small_report;
+    struct strbuf large_text = {0}, small_text = {0};
+    struct work_graph *large = fuse_tpu(graph, 128.0 * 1048576, &large_chip, &large_report, &large_text);
+    struct work_graph *small = fuse_tpu(graph, 16.0 * 1048576, &small_chip, &small_report, &small_text);
+    assert_true(lower_fusion_same(&large_report, &large_chip));
+    assert_true(lower_fusion_same(&small_report, &small_chip));
+    assert_int_equal(lower_fusion_same(&large_report, &small_chip), lower_fusion_same(&small_report, &large_chip));
+    if (lower_fusion_same(&large_report, &small_chip)) {
+      assert_string_equal(strbuf_text(&large_text), strbuf_text(&small_text));
+      shared++;
+    } else {
+      apart++;
+    }
+    large_chip.fusion = HW_FUSION_GPU;
+    assert_false(lower_fusion_same(&large_report, &large_chip));
+    strbuf_release(&large_text);
+    strbuf_release(&small_text);
+    work_graph_free(large);
+    work_graph_free(small);
+    work_graph_free(graph);
+  }
+  assert_true(shared > 0 && apart > 0); /* else the test says nothing */
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(chain_becomes_one_kernel),
@@ -688,6 +825,9 @@ int main(void) {
       cmocka_unit_test(no_cycle_from_joining),
       cmocka_unit_test(product_takes_bias_and_rectifier_on_gpu),
       cmocka_unit_test(transposed_operand_is_a_flag_of_the_product),
+      cmocka_unit_test(products_take_stacked_slices_by_address_on_gpu),
+      cmocka_unit_test(softmax_is_one_pass_on_tpu),
+      cmocka_unit_test(empty_tensors_do_not_hide_traffic),
       cmocka_unit_test(fusion_looks_through_reshapes),
       cmocka_unit_test(read_before_in_place_update_stays_before),
       cmocka_unit_test(donated_storage_is_shared_while_the_order_allows),
@@ -697,6 +837,7 @@ int main(void) {
       cmocka_unit_test(keys_name_what_decides),
       cmocka_unit_test(invariants_hold_on_random_programs),
       cmocka_unit_test(fusing_twice_gives_the_same),
+      cmocka_unit_test(shared_graphs_are_those_of_each_chip),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

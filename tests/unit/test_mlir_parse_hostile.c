@@ -116,7 +116,7 @@ static void many_names(void **state) {
 
   strbuf_puts(&text, "\"a.b\"() ({\n");
   for (unsigned i = 0; i < N; i++) {
-    strbuf_printf(&text, "^b%u:\n\"a.br\"()[^b%u] : () -> ()\n", i, N - 1 - i);
+    strbuf_printf(&text, "^b%u:\n\"a.br\"()[^b%u] : () -> ()\n", i, (N - 1 - i) > 0 ? N - 1 - i : 1);
   }
   strbuf_puts(&text, "}) : () -> ()");
   expect(&text, STATUS_OK, DIAG_COUNT);

@@ -1,0 +1,3 @@
+func.func @main() { call @f() : () -> () return }
+func.func private @f() { call @g() : () -> () return }
+func.func private @g() { call @f() : () -> () return }

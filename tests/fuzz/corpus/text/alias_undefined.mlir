@@ -1,0 +1,1 @@
+"foo.x"() {a = #nowhere, b = !nowhere} : () -> ()

@@ -1,0 +1,1 @@
+"foo.x"() {a = dense<[true, false]> : tensor<2xi1>, b = dense<(1.0, -2.0)> : tensor<2xcomplex<f32>>, c = dense<[(1, 2), (3, 4)]> : tensor<2xcomplex<i32>>, d = dense<[-1, 0x7F]> : tensor<2xi8>, e = dense<0x7FC00001> : tensor<f32>, f = dense<["a", "b"]> : tensor<2x!foo.s>, g = dense<> : tensor<0x3xf32>, h = dense<-0.0> : tensor<2x0xf64>} : () -> ()

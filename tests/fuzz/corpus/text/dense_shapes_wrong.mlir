@@ -1,0 +1,1 @@
+"foo.x"() {a = dense<[[1, 2], [3]]> : tensor<2x2xi32>, b = dense<[1, [2]]> : tensor<2xi32>, c = dense<[]> : tensor<1xi32>, d = dense<1> : tensor<?xi32>, e = dense<1.5> : tensor<i32>, f = dense<300> : tensor<i8>, g = dense<true> : tensor<f32>} : () -> ()

@@ -1,0 +1,2 @@
+HloModule m
+ENTRY e { ROOT p = f32[] parameter(0) }

@@ -1,0 +1,1 @@
+func.func @"ÿþ"(%Ã¤: i1) { return }

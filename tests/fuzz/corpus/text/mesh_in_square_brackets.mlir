@@ -1,0 +1,1 @@
+sdy.mesh @mesh = ["x"=2, "y"=4]

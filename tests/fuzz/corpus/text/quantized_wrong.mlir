@@ -1,0 +1,1 @@
+func.func private @f(!quant.uniform<i8:f32:1, {}>, !quant.uniform<i8<10:-10>:f32, 0.0>, !quant.uniform<f32:i8, -1.0>, !quant.uniform<i8:f32:99, {0.5}>, !quant.uniform<i8:f32, 1e400:99999999999999999999>)

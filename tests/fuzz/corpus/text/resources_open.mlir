@@ -1,0 +1,3 @@
+func.func @f() { return }
+{-#
+  dialect_resources: { builtin: { blob: "0x04

@@ -1,0 +1,3 @@
+func.func @f() { return }
+func.func @f() { return }
+module @f { }

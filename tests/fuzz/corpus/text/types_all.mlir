@@ -1,0 +1,1 @@
+func.func private @f(tensor<*xf32>, tensor<?xf32, #stablehlo.bounds<4>>, tuple<>, tuple<tensor<f8E5M2>, !stablehlo.token>, !stablehlo.future<tensor<2xf32>>, memref<4xf32, 1>, vector<4xf32>, complex<f64>, none, index, !foo.t<"a>", [1, {b}]>, tensor<2xf4E2M1FN>, tensor<f6E3M2FN>, tensor<2x!quant.uniform<i8<-127:127>:f32:0, {0.5:1, 0.25}>>)
