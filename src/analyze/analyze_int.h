@@ -193,19 +193,18 @@ bool windows_of(const struct ir_module *module, struct ir_op op, const struct wi
                 struct window_dim *windows);
 extern const struct window_names window_names_reduce, window_names_conv;
 
-#define INFER_FUNCTIONS(X)                                                                                             \
-  X(same)                                                                                                              \
-  X(result_bool)                                                                                                       \
-  X(compare) X(complex) X(real_part) X(shape_only) X(select) X(clamp) X(broadcasting) X(reshape) X(broadcast)          \
-      X(broadcast_in_dim) X(transpose) X(slice) X(concatenate) X(pad) X(reverse) X(iota) X(dynamic_slice)              \
-          X(dynamic_update_slice) X(bitcast_convert) X(constant) X(tuple) X(get_tuple_element) X(forward)              \
-              X(get_dimension_size) X(set_dimension_size) X(top_k) X(fft) X(cholesky) X(triangular_solve)              \
-                  X(batch_norm) X(rng) X(rng_bit_generator) X(device_id) X(torch_index_select) X(dynamic_reshape)      \
-                      X(dynamic_broadcast_in_dim) X(dynamic_iota) X(dynamic_pad) X(real_dynamic_slice) X(custom_call)  \
-                          X(gather) X(dynamic_gather) X(scatter) X(dot) X(dot_general) X(convolution) X(dynamic_conv)  \
-                              X(einsum) X(while) X(branches) X(reduce) X(map) X(sort) X(reduce_window)                 \
-                                  X(select_and_scatter) X(all_gather) X(all_reduce) X(all_to_all) X(reduce_scatter)    \
-                                      X(same_variadic) X(call) X(function) X(return )
+/* clang-format off */
+#define INFER_FUNCTIONS(X)                                                                                            \
+  X(same) X(result_bool) X(compare) X(complex) X(real_part) X(shape_only) X(select) X(clamp) X(broadcasting)          \
+  X(reshape) X(broadcast) X(broadcast_in_dim) X(transpose) X(slice) X(concatenate) X(pad) X(reverse) X(iota)          \
+  X(dynamic_slice) X(dynamic_update_slice) X(bitcast_convert) X(constant) X(tuple) X(get_tuple_element) X(forward)    \
+  X(get_dimension_size) X(set_dimension_size) X(top_k) X(fft) X(cholesky) X(triangular_solve) X(batch_norm) X(rng)    \
+  X(rng_bit_generator) X(device_id) X(torch_index_select) X(dynamic_reshape) X(dynamic_broadcast_in_dim)              \
+  X(dynamic_iota) X(dynamic_pad) X(real_dynamic_slice) X(custom_call) X(gather) X(dynamic_gather) X(scatter) X(dot)   \
+  X(dot_general) X(convolution) X(dynamic_conv) X(einsum) X(while) X(branches) X(reduce) X(map) X(sort)               \
+  X(reduce_window) X(select_and_scatter) X(all_gather) X(all_reduce) X(all_to_all) X(reduce_scatter)                  \
+  X(same_variadic) X(call) X(function) X(return)
+/* clang-format on */
 #define INFER_DECLARE(name) void infer_op_##name(struct infer *infer, struct ir_op op);
 INFER_FUNCTIONS(INFER_DECLARE)
 #undef INFER_DECLARE

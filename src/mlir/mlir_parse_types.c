@@ -172,12 +172,17 @@ static bool parse_function_type(struct parser *p, struct ir_type *type) {
 
 /* ---- !quant.uniform ------------------------------------------------------------------------------------------------ */
 
+/* A decimal number, or the bits of an f64 in hex, which is how values without a short decimal form are printed. */
 static bool parse_real(struct parser *p, double *value) {
   struct lex_number number;
-  if (!lex_number_read(&p->lx, &number) || number.is_hex) {
+  if (!lex_number_read(&p->lx, &number) || (number.is_hex && (number.is_wide || number.is_negative))) {
     return parse_expected(p, "a number");
   }
-  *value = lex_number_double(&number);
+  if (number.is_hex) {
+    memcpy(value, &number.value, sizeof *value);
+  } else {
+    *value = lex_number_double(&number);
+  }
   return true;
 }
 
