@@ -188,6 +188,21 @@ static uint32_t unroll_initial(const struct work_graph *body, const uint32_t *ma
   return map[output];
 }
 
+/* What a loop without iterations leaves is what its carried tensors started as; one that leaves anything else has nothing to
+ * stand for it and stays a loop. */
+static bool has_initial_values(const struct work_graph *body) {
+  for (size_t i = 0; i < body->outputs.count; i++) {
+    bool is_carried = false;
+    for (size_t c = 0; c < body->carried.count && !is_carried; c++) {
+      is_carried = body->carried.data[c].out == body->outputs.data[i];
+    }
+    if (!is_carried) {
+      return false;
+    }
+  }
+  return true;
+}
+
 static enum status unroll_loop(struct unroll *unroll, const struct work_graph *from, const struct work_task *task,
                                uint32_t *map, unsigned depth) {
   const struct work_graph *body = from->subgraphs.data[task->subgraph_first];
@@ -266,7 +281,8 @@ static enum status unroll_tasks(struct unroll *unroll, const struct work_graph *
   for (size_t t = 0; t < from->tasks.count; t++) {
     const struct work_task *task = &from->tasks.data[t];
     bool is_short = task->kind == WORK_LOOP && task->trip_count <= unroll->max_trip_count
-                    && (task->flags & WORK_TASK_TRIP_UNKNOWN) == 0;
+                    && (task->flags & WORK_TASK_TRIP_UNKNOWN) == 0
+                    && (task->trip_count > 0 || has_initial_values(from->subgraphs.data[task->subgraph_first]));
     STATUS_TRY(is_short ? unroll_loop(unroll, from, task, map, depth) : unroll_task(unroll, from, task, map, depth));
   }
   return STATUS_OK;

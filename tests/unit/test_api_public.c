@@ -232,7 +232,7 @@ static void tasks_are_addressed_inside_loops(void **state) {
   assert_non_null(strstr(outer.data, address));
   assert_non_null(strstr(outer.data, "per iteration"));
   assert_int_equal(rdg_explain(ctx, program, "h100", address, RDG_FORMAT_TEXT, (rdg_sink){append, &inner}), RDG_OK);
-  char first[64];
+  char first[96];
   snprintf(first, sizeof first, "task %s elementwise on nvidia_h100_sxm\n", address);
   assert_memory_equal(inner.data, first, strlen(first));
   assert_int_equal(rdg_explain(ctx, program, "h100", address, RDG_FORMAT_JSON, (rdg_sink){append, &json}), RDG_OK);
