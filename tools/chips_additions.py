@@ -281,6 +281,7 @@ ROWS = [
     ("nvidia_gpu", "model.vector_efficiency", 0.5, "fraction", "inferred", "derived", "peaks count a fused multiply-add as two operations; an add or multiply on its own reaches half"),
     ("nvidia_gpu", "model.memory_efficiency", 0.9, "fraction", "inferred", "@gpu-benches", "large streams reach 0.81 to 0.98 of the peak on the seven NVIDIA chips measured there"),
     ("nvidia_gpu", "model.matrix_efficiency", 0.8, "fraction", "inferred", "@ML Engineering (S. Bekman)", "best large products reach 0.73 to 0.87 of the peak on the measured NVIDIA chips"),
+    ("nvidia_h200_sxm", "model.matrix_efficiency", 0.803, "fraction", "measured", "@ML Engineering (S. Bekman)", "bf16 as H100: 794.5 TFLOP/s of 989"),
     ("nvidia_gpu", "model.matrix_runs_as", {"f32": "vector", "f64": "vector"}, "-", "inferred", "derived", "such products run on the vector lanes where no matrix unit takes them"),
     ("nvidia_gpu", "sfu_per_core_per_clk", 16, "op/clk/SM", "inferred", "nvidia_sfu_forum", "the same 16 on every generation from Volta on whose rate is known (Turing, Ampere, Ada)"),
     ("nvidia_gpu", "model.tile_m", 128, "element", "inferred", "derived", _GPU_TILE),
