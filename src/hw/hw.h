@@ -136,7 +136,7 @@ struct hw_chip {
   double dispatch_s; /* once per program execution */
   double matrix_efficiency; /* fraction of peak a large well-shaped GEMM reaches (measured) */
   double memory_efficiency; /* fraction of peak a large stream reaches (measured) */
-  double memory_ramp_bytes; /* latency of the memory, as bytes at memory_Bps: what a transfer takes on top of its own bytes */
+  double memory_ramp_bytes; /* latency, as bytes at memory_Bps: on top of every transfer */
   /* what fills cache_Bps and memory_ramp_bytes where no file states them: times memory_Bps */
   double cache_bw_factor, memory_latency_s;
   double vector_efficiency; /* fraction of vector_flops that unfused element-wise code reaches */
