@@ -56,7 +56,7 @@ def clean(text):
     """Titles and notes as they are printed: without the collection's own housekeeping."""
     if text is None:
         return None
-    text = re.sub(r"; (copy in [^;)]*|not (re-verified|fetched) this session)", "", text)
+    text = re.sub(r"; (copy in [^;)]*|not (re-verified|fetched) this \w+)", "", text)
     text = text.replace("; nominal 16 TB/s per 4 chips in the brief; paper text not read, artifact only", "")
     text = text.replace(" of this entry", "").strip()
     return text or None

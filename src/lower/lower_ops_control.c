@@ -108,7 +108,7 @@ struct loop {
 };
 
 /* A tensor for a value that has none (malformed programs): keeps borders and inputs in step. */
-static uint32_t placeholder(struct lower *lower) {
+static uint32_t stand_in_tensor(struct lower *lower) {
   uint32_t tensor = work_tensor_add(lower->graph, DTYPE_I1, NULL, 0, WORK_TENSOR_CONSTANT);
   if (lower->graph->out_of_memory) {
     lower_memory(lower);
@@ -124,11 +124,11 @@ static size_t push_leaves(struct lower *lower, struct ir_op op, uint32_t first, 
   }
   for (size_t i = base; i < lower->scratch.count && !lower_stopped(lower); i++) {
     if (lower->scratch.data[i] == LOWER_NONE) {
-      lower->scratch.data[i] = placeholder(lower);
+      lower->scratch.data[i] = stand_in_tensor(lower);
     }
   }
   while (wanted != UINT32_MAX && lower->scratch.count - base < wanted && !lower_stopped(lower)) {
-    if (!vec_push(&lower->scratch, placeholder(lower))) {
+    if (!vec_push(&lower->scratch, stand_in_tensor(lower))) {
       lower_memory(lower);
     }
   }
@@ -436,7 +436,7 @@ void lower_conditional(struct lower *lower, struct ir_op op) {
     outputs += lower_leaf_count(lower, ir_value_type(lower->module, lower_out(lower, op, i)));
   }
   uint32_t selector = lower_operand(lower, op, 0);
-  selector = selector == LOWER_NONE ? placeholder(lower) : selector;
+  selector = selector == LOWER_NONE ? stand_in_tensor(lower) : selector;
   struct branch *branches = calloc(count, sizeof *branches);
   struct map order = {0};
   size_t all = lower->scratch.count;

@@ -216,7 +216,7 @@ static void default_bounds(enum dtype storage, int64_t *low, int64_t *high) {
   unsigned bits = dtype_bits(storage);
   bool is_unsigned = dtype_class_of(storage) == DTYPE_CLASS_UINT;
   *low = is_unsigned || bits == 0 ? 0 : bits > 63 ? INT64_MIN : -(int64_t)(1ull << (bits - 1));
-  *high = bits >= 63 ? INT64_MAX : (int64_t)((1ull << (is_unsigned ? bits : bits - 1)) - 1);
+  *high = bits == 0 ? 0 : bits >= 63 ? INT64_MAX : (int64_t)((1ull << (is_unsigned ? bits : bits - 1)) - 1);
 }
 
 static void quant_text(const struct ir_quant *q, struct strbuf *out) {
