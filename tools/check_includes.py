@@ -16,7 +16,7 @@ ALLOWED = {
     "hw": {"base"},
     "work": {"hw", "base"},
     "cost": {"work", "hw", "base"},
-    "lower": {"ir", "analyze", "work", "hw", "cost", "base"},
+    "lower": {"ir", "analyze", "work", "hw", "base"},
     "report": {"work", "hw", "base"},
     "program": {"io", "mlir", "ir", "analyze", "lower", "work", "hw", "cost", "base"},
     "measure": {"program", "io", "mlir", "ir", "analyze", "lower", "work", "hw", "cost", "report", "base"},

@@ -231,7 +231,7 @@ static rdg_status explained_init(struct explained *e, rdg_context *ctx, struct p
               refusal);
     return RDG_ERROR_UNSUPPORTED;
   }
-  status = api_status(program_fuse(program, e->chip, &cost_roofline, &options, &fused));
+  status = api_status(program_fuse(program, e->chip, &fused));
   if (status != RDG_OK) {
     return status;
   }

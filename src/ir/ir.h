@@ -283,9 +283,8 @@ static inline struct ir_value ir_block_argument(struct ir_module const *m, struc
 static inline const int64_t *ir_type_dims(struct ir_module const *m, struct ir_type t) {
   return m->dims.data + ir_type_get(m, t)->first;
 }
-/* Attribute of an op by name text; handle 0 when absent. The id form is for hot loops. */
+/* Attribute of an op by name text; handle 0 when absent. */
 struct ir_attr ir_op_attr(const struct ir_module *m, struct ir_op op, const char *name);
-struct ir_attr ir_op_attr_id(const struct ir_module *m, struct ir_op op, uint32_t name);
 /* Field of a DICT or STRUCT attribute; handle 0 when absent. */
 struct ir_attr ir_attr_field(const struct ir_module *m, struct ir_attr attr, const char *name);
 /* Integer i of a DENSE (integer elements, splat expanded) or DENSE_ARRAY attribute. */

@@ -143,17 +143,6 @@ void ir_op_set_operand(struct ir_module *m, struct ir_op op, uint32_t i, struct 
   m->lists.data[ir_op_get(m, op)->operand_first + i] = value.id;
 }
 
-struct ir_attr ir_op_attr_id(const struct ir_module *m, struct ir_op op, uint32_t name) {
-  const struct ir_op_data *o = ir_op_get(m, op);
-  const uint32_t *pairs = m->lists.data + o->attr_first;
-  for (uint32_t i = 0; i < o->attr_count; i++) {
-    if (pairs[2 * i] == name) {
-      return (struct ir_attr){pairs[2 * i + 1]};
-    }
-  }
-  return (struct ir_attr){0};
-}
-
 struct ir_attr ir_op_attr(const struct ir_module *m, struct ir_op op, const char *name) {
   const struct ir_op_data *o = ir_op_get(m, op);
   const uint32_t *pairs = m->lists.data + o->attr_first;

@@ -5,7 +5,6 @@
 
 #include "base/diag.h"
 #include "base/status.h"
-#include "cost/cost.h"
 #include "hw/hw.h"
 #include "ir/ir.h"
 #include "work/work.h"
@@ -17,8 +16,8 @@ struct lower_options {
 };
 
 /* Calls are inlined; while and case/if become loop and conditional tasks; composites lower their decomposition; known
- * custom calls get their work; unknown ones become opaque tasks with W0402; operations without use or effect leave nothing. E0401 where a dimension is dynamic. The graph
- * comes back sealed and verified (in debug builds). */
+ * custom calls get their work; unknown ones become opaque tasks with W0402; operations without use or effect leave
+ * nothing. E0401 where a dimension is dynamic. The graph comes back sealed and verified (in debug builds). */
 enum status lower_module(const struct ir_module *module, const struct lower_options *options, struct diag_list *diags,
                          struct work_graph **graph);
 
@@ -36,10 +35,10 @@ const char *lower_fusion_key(const struct hw_chip *chip);
  * differ only in a limit that the program does not come near. */
 bool lower_fusion_same(const struct lower_fusion_report *report, const struct hw_chip *chip);
 
-/* Applies the fusion rules of the chip's compiler (hw_chip.fusion); pre-fused tasks are respected. The result is sealed.
- * HW_FUSION_NONE gives a plain copy. */
-enum status lower_fuse(const struct work_graph *unfused, const struct hw_chip *chip, const struct cost_model *model,
-                       const struct cost_options *options, struct lower_fusion_report *report,
+/* Applies the fusion rules of the chip's compiler (hw_chip.fusion); pre-fused tasks are respected. The rules weigh with a
+ * representative chip of the family and not with a cost model of this one (docs/decisions/0002-fusion-by-family.md). The
+ * result is sealed. HW_FUSION_NONE gives a plain copy. `report` may be NULL. */
+enum status lower_fuse(const struct work_graph *unfused, const struct hw_chip *chip, struct lower_fusion_report *report,
                        struct work_graph **fused);
 
 #endif

@@ -2,6 +2,7 @@
  * see. Loops and branches are fused inside; nothing fuses across their borders. */
 #include <string.h>
 
+#include "base/checked.h"
 #include "lower/lower.h"
 #include "lower/lower_fuse.h"
 
@@ -108,18 +109,14 @@ static void fill_report(const struct work_graph *before, const struct work_graph
   struct work_total total;
   work_graph_total(before, &total);
   report->tasks_before = total.launches;
-  report->bytes_before = total.read_bytes + total.write_bytes;
+  report->bytes_before = sat_add_u64(total.read_bytes, total.write_bytes);
   work_graph_total(after, &total);
   report->tasks_after = total.launches;
-  report->bytes_after = total.read_bytes + total.write_bytes;
+  report->bytes_after = sat_add_u64(total.read_bytes, total.write_bytes);
 }
 
-enum status lower_fuse(const struct work_graph *unfused, const struct hw_chip *chip, const struct cost_model *model,
-                       const struct cost_options *options, struct lower_fusion_report *report,
+enum status lower_fuse(const struct work_graph *unfused, const struct hw_chip *chip, struct lower_fusion_report *report,
                        struct work_graph **fused) {
-  /* Rules weigh with the rates of a representative chip, not with this chip's cost model: see lower_fusion_key. */
-  (void)model;
-  (void)options;
   *fused = NULL;
   struct work_graph *out = work_graph_new();
   if (out == NULL) {

@@ -168,8 +168,7 @@ void program_free(struct program *program) {
   free(program);
 }
 
-enum status program_fuse(struct program *program, const struct hw_chip *chip, const struct cost_model *model,
-                         const struct cost_options *options, const struct program_fused **fused) {
+enum status program_fuse(struct program *program, const struct hw_chip *chip, const struct program_fused **fused) {
   for (size_t i = 0; i < program->fused.count; i++) {
     if (lower_fusion_same(&program->fused.data[i].report, chip)) {
       *fused = &program->fused.data[i];
@@ -182,7 +181,7 @@ enum status program_fuse(struct program *program, const struct hw_chip *chip, co
     return STATUS_MEMORY;
   }
   struct program_fused entry = {0};
-  STATUS_TRY(lower_fuse(program->unfused, chip, model, options, &entry.report, &entry.graph));
+  STATUS_TRY(lower_fuse(program->unfused, chip, &entry.report, &entry.graph));
   entry.graph->partitions = program->unfused->partitions;
   entry.graph->is_partitioned = program->unfused->is_partitioned;
   program->fused.data[program->fused.count] = entry;
@@ -212,7 +211,7 @@ enum status program_estimate(struct program *program, const struct hw_chip *chip
     return STATUS_OK;
   }
   if (!without_fusion) {
-    STATUS_TRY(program_fuse(program, chip, model, options, &estimate->fused));
+    STATUS_TRY(program_fuse(program, chip, &estimate->fused));
     estimate->graph = estimate->fused->graph;
     STATUS_TRY(model->program_time(program->unfused, chip, options, &estimate->unfused_time_s));
   }

@@ -50,8 +50,7 @@ enum status program_read(const char *path, const struct program_options *options
 void program_free(struct program *program);
 
 /* The graph as the chip's compiler would fuse it, kept for other chips that fuse it alike. Owned by the program. */
-enum status program_fuse(struct program *program, const struct hw_chip *chip, const struct cost_model *model,
-                         const struct cost_options *options, const struct program_fused **fused);
+enum status program_fuse(struct program *program, const struct hw_chip *chip, const struct program_fused **fused);
 
 /* One chip's prediction. */
 struct program_estimate {

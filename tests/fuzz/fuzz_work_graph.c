@@ -53,7 +53,7 @@ static enum fuzz_outcome check_fusion(const struct work_graph *graph, const stru
   struct lower_fusion_report report;
   struct work_graph *fused = NULL;
   enum fuzz_outcome outcome = FUZZ_ACCEPTED;
-  if (lower_fuse(graph, chip, &cost_roofline, &options, &report, &fused) != STATUS_OK) {
+  if (lower_fuse(graph, chip, &report, &fused) != STATUS_OK) {
     outcome = broken(why, "a verified graph cannot be fused");
   } else {
     struct work_result result;

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "cost/cost.h"
 #include "lower/lower.h"
 
 /* ---- building ---- */
@@ -220,7 +221,7 @@ static struct work_graph *fuse(struct work_graph *graph, enum hw_fusion fusion, 
   struct work_graph *fused = NULL;
   assert_int_equal(work_graph_seal(graph), STATUS_OK);
   check_valid(graph);
-  assert_int_equal(lower_fuse(graph, &chip, &cost_roofline, NULL, report, &fused), STATUS_OK);
+  assert_int_equal(lower_fuse(graph, &chip, report, &fused), STATUS_OK);
   check_valid(fused);
   return fused;
 }
@@ -778,7 +779,7 @@ static struct work_graph *fuse_tpu(const struct work_graph *graph, double scratc
   struct work_graph *fused = NULL;
   *chip = chip_of(HW_FUSION_TPU);
   chip->cache_size_bytes = scratch_bytes;
-  assert_int_equal(lower_fuse(graph, chip, &cost_roofline, NULL, report, &fused), STATUS_OK);
+  assert_int_equal(lower_fuse(graph, chip, report, &fused), STATUS_OK);
   work_graph_print(fused, text);
   return fused;
 }

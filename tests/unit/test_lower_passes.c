@@ -41,13 +41,12 @@ static uint64_t fused_bytes(struct case_state *s, const char *text, const char *
   struct work_graph *unfused = NULL, *fused = NULL;
   struct lower_options lower_options = {0};
   struct lower_fusion_report report;
-  struct cost_options cost_options = {.f32_as = DTYPE_NONE};
   const struct hw_chip *chip = hw_database_find(&s->chips, chip_name, &s->diags);
   assert_non_null(chip);
   assert_int_equal(mlir_parse(&source, &parse_options, &s->diags, &module), STATUS_OK);
   assert_int_equal(analyze_infer(module, &s->diags), STATUS_OK);
   assert_int_equal(lower_module(module, &lower_options, &s->diags, &unfused), STATUS_OK);
-  assert_int_equal(lower_fuse(unfused, chip, &cost_roofline, &cost_options, &report, &fused), STATUS_OK);
+  assert_int_equal(lower_fuse(unfused, chip, &report, &fused), STATUS_OK);
   struct work_total total;
   work_graph_total(fused, &total);
   work_graph_free(fused);
