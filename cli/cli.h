@@ -19,7 +19,8 @@ struct cli_command {
   int (*run)(int argc, char **argv);
 };
 
-extern const struct cli_command cli_predict, cli_inspect, cli_explain, cli_convert, cli_chips, cli_validate;
+extern const struct cli_command cli_predict, cli_inspect, cli_explain, cli_convert, cli_chips, cli_validate,
+    cli_calibrate, cli_profile;
 
 /* One option of a command. Exactly one of the targets is set. */
 struct cli_option {

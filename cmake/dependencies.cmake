@@ -12,6 +12,7 @@ endfunction()
 
 rdg_dependency(rdg_yaml yaml.h yaml libyaml-dev)
 rdg_dependency(rdg_jansson jansson.h jansson libjansson-dev)
+rdg_dependency(rdg_sqlite sqlite3.h sqlite3 libsqlite3-dev)
 rdg_dependency(rdg_zlib zlib.h z zlib1g-dev)
 rdg_dependency(rdg_zstd zstd.h zstd libzstd-dev)
 if(RDG_TESTS)

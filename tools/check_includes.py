@@ -15,12 +15,14 @@ ALLOWED = {
     "analyze": {"ir", "base"},
     "hw": {"base"},
     "work": {"hw", "base"},
-    "cost": {"work", "hw", "base"},
+    "store": {"base"},
+    "kernel": {"hw", "base"},
+    "cost": {"kernel", "work", "hw", "base"},
     "lower": {"ir", "analyze", "work", "hw", "base"},
     "report": {"work", "hw", "base"},
-    "program": {"io", "mlir", "ir", "analyze", "lower", "work", "hw", "cost", "base"},
-    "measure": {"program", "io", "mlir", "ir", "analyze", "lower", "work", "hw", "cost", "report", "base"},
-    "api": {"measure", "program", "io", "mlir", "ir", "analyze", "lower", "work", "hw", "cost", "report", "base", "ridgeline"},
+    "program": {"io", "mlir", "ir", "analyze", "lower", "work", "hw", "kernel", "cost", "base"},
+    "measure": {"program", "store", "kernel", "io", "mlir", "ir", "analyze", "lower", "work", "hw", "cost", "report", "base"},
+    "api": {"measure", "program", "store", "kernel", "io", "mlir", "ir", "analyze", "lower", "work", "hw", "cost", "report", "base", "ridgeline"},
 }
 THIRD_PARTY = {
     "yaml.h": {"hw"},

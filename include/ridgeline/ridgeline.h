@@ -170,6 +170,8 @@ void rdg_prediction_free(rdg_prediction *prediction);
 typedef struct rdg_estimate {
   const char *chip_id, *chip_name, *vendor;
   double time_s; /* NaN when refused */
+  double low_s, high_s; /* 90 % interval of time_s, see docs/calibration.md; NaN when refused */
+  double fitted_share, inherited_share; /* of time_s: kernels measured on this chip, on others of its family */
   double unfused_time_s; /* without the target's fusion */
   const char *bound_by; /* what most of the time is bound by; "none" when nothing in the program is timed */
   double bound_share; /* of the time */
@@ -189,10 +191,71 @@ rdg_status rdg_prediction_write(rdg_context *ctx, const rdg_prediction *predicti
 
 /* ---- validation ------------------------------------------------------------------------------------------------- */
 
-/* Scores predictions against measurements. Suites: "workloads". `data_directory` NULL = $RIDGELINE_DATA or ../shared/data;
- * absent data gives RDG_ERROR_IO and a diagnostic that says "no data". */
-rdg_status rdg_validate(rdg_context *ctx, const char *suite, const char *data_directory, rdg_format format,
-                        rdg_sink sink);
+typedef struct rdg_validate_options {
+  const char *data_directory; /* measured tables; NULL = $RIDGELINE_DATA or ../shared/data */
+  rdg_format format; /* text or JSON */
+  const char *chip; /* only this chip, id or alias; NULL = all. Suites that take no filter refuse it */
+  const char *class_name; /* only this class of kernels ("gemm"); NULL = all. Likewise */
+  const rdg_sink *page; /* also receives an HTML page with charts, of suites that have one; may be NULL */
+} rdg_validate_options;
+
+/* Scores predictions against measurements and writes a report. `options` may be NULL. Absent data gives RDG_ERROR_IO and a
+ * diagnostic that says "no data". The libraries inside the page are read from $RIDGELINE_CHARTS, the source tree's
+ * share/charts or the installed one; where they are missing the call fails before it measures anything. */
+rdg_status rdg_validate(rdg_context *ctx, const char *suite, const rdg_validate_options *options, rdg_sink sink);
+/* Name and one-line summary of suite `i`, static storage; false past the last one. */
+bool rdg_validate_suite(size_t i, const char **name, const char **summary);
+
+/* ---- calibration ------------------------------------------------------------------------------------------------ */
+
+typedef struct rdg_calibrate_options {
+  const char *profile; /* measured profile (SQLite); NULL = the published tables that the mapping files name */
+  const char *data_directory; /* of those tables; NULL = $RIDGELINE_DATA or ../shared/data */
+  const char *mapping_directory; /* NULL = $RIDGELINE_MEASUREMENTS, the source tree's, or the installed ones */
+  const char *output_directory; /* one YAML file per chip and family is written here; NULL = none */
+  const char *device; /* only this chip or family; NULL = all that have rows, here and below */
+  const char *class_name; /* "gemm" */
+  const char *format; /* "bf16" */
+  const char *date; /* "2026-11-30", written into the files; NULL = today */
+  size_t max_rows; /* per fit; 0 = 3000 */
+  unsigned threads; /* 0 = one per core; results do not depend on it */
+  rdg_format report; /* text or JSON */
+  /* Called after every fit, from one thread at a time; may be NULL. */
+  void (*progress)(void *user, const char *what, size_t done, size_t total);
+  void *user;
+} rdg_calibrate_options;
+
+/* Fits the constants of kernel models to measured rows that may be fitted and writes what chips below `output_directory`
+ * are then predicted with, and a report to `sink`. `options` may be NULL. A file that is there keeps the fits of classes and
+ * formats that were not asked for. */
+rdg_status rdg_calibrate(rdg_context *ctx, const rdg_calibrate_options *options, rdg_sink sink);
+/* The folder that chips of this context take their constants from: where to write so that they are used. Valid as long as
+ * the context. */
+const char *rdg_calibration_directory(rdg_context *ctx);
+
+/* ---- measured profiles -------------------------------------------------------------------------------------------- */
+
+typedef struct rdg_profile_import_options {
+  const char *const
+      *files; /* mapping files (.yaml) and CSV files in the columns of an export; none = all mapping files */
+  size_t file_count;
+  const char *mapping_directory; /* NULL = $RIDGELINE_MEASUREMENTS, the source tree's, or the installed ones */
+  const char *data_directory; /* of the tables that mapping files name; NULL = $RIDGELINE_DATA or ../shared/data */
+} rdg_profile_import_options;
+
+typedef struct rdg_profile_import_result {
+  uint64_t rows; /* added */
+  uint64_t absent_tables; /* named in a mapping file, but not there: a warning each */
+} rdg_profile_import_result;
+
+/* Puts measured rows into the profile `path`, an SQLite file (docs/profiles.md), and creates it when there is none. What it
+ * has of the same sources is replaced; a file that fails leaves it as it was. `options` and `result` may be NULL. */
+rdg_status rdg_profile_import(rdg_context *ctx, const char *path, const rdg_profile_import_options *options,
+                              rdg_profile_import_result *result);
+/* All operators, or all programs, as CSV. */
+rdg_status rdg_profile_export(rdg_context *ctx, const char *path, bool programs, rdg_sink sink);
+/* Rows per source, device, operator, format and split, with licence and use; text or JSON. */
+rdg_status rdg_profile_show(rdg_context *ctx, const char *path, rdg_format format, rdg_sink sink);
 
 #ifdef __cplusplus
 }

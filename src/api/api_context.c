@@ -96,7 +96,7 @@ void api_begin(rdg_context *ctx) {
 }
 
 /* $RIDGELINE_HARDWARE, the source tree that this build came from, the installed files. */
-static const char *hardware_directory(const rdg_context *ctx) {
+const char *api_hardware_directory(const rdg_context *ctx) {
   const char *from_environment = getenv("RIDGELINE_HARDWARE");
   if (ctx->hardware_directory) {
     return ctx->hardware_directory;
@@ -111,7 +111,7 @@ rdg_status api_need_chips(rdg_context *ctx) {
   if (ctx->chips_loaded) {
     return RDG_OK;
   }
-  enum status status = hw_database_load(&ctx->chips, hardware_directory(ctx), &ctx->diags);
+  enum status status = hw_database_load(&ctx->chips, api_hardware_directory(ctx), &ctx->diags);
   /* A bad file does not take the good ones with it: its errors are on the context, the others are used. Without any chip
    * the next call tries again, so that it fails for the same reason and not silently. */
   if (ctx->chips.chips.count == 0) {
@@ -134,7 +134,7 @@ rdg_status api_find_chip(rdg_context *ctx, const char *name, const struct hw_chi
     return status;
   }
   if (is_path(name)) {
-    return api_status(hw_chip_load(&ctx->chips, name, hardware_directory(ctx), &ctx->diags, chip));
+    return api_status(hw_chip_load(&ctx->chips, name, api_hardware_directory(ctx), &ctx->diags, chip));
   }
   *chip = hw_database_find(&ctx->chips, name, &ctx->diags);
   return *chip ? RDG_OK : RDG_ERROR_INPUT;

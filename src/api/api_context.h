@@ -14,6 +14,7 @@ struct rdg_context {
   struct strbuf diag_text;
   struct hw_database chips;
   bool chips_loaded;
+  char calibration_directory[4096]; /* filled on first use */
 };
 
 struct rdg_program {
@@ -22,6 +23,8 @@ struct rdg_program {
 
 /* Translates; internal and public numbers agree. */
 rdg_status api_status(enum status status);
+/* Where chip files are read from. */
+const char *api_hardware_directory(const rdg_context *ctx);
 /* Loads the chip files on first use; bad files are diagnostics and left out. */
 rdg_status api_need_chips(rdg_context *ctx);
 /* Resolves an id, alias or path of a YAML file. */

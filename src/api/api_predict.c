@@ -141,6 +141,10 @@ bool rdg_prediction_get(const rdg_prediction *prediction, size_t i, rdg_estimate
                              .chip_name = e->chip->name,
                              .vendor = e->chip->vendor,
                              .time_s = r->time_s,
+                             .low_s = r->low_s,
+                             .high_s = r->high_s,
+                             .fitted_share = r->fitted_share,
+                             .inherited_share = r->inherited_share,
                              .unfused_time_s = e->unfused_time_s,
                              .bound_by = work_bound_name(bound),
                              .bound_share = r->time_s > 0 ? r->bound_s[bound] / r->time_s : 0,
@@ -156,6 +160,7 @@ bool rdg_prediction_get(const rdg_prediction *prediction, size_t i, rdg_estimate
                              .reason = refusal_text(e)};
   if (estimate->refused) {
     estimate->time_s = estimate->unfused_time_s = (double)__builtin_nanf("");
+    estimate->low_s = estimate->high_s = estimate->time_s;
   }
   return true;
 }

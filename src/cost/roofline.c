@@ -40,20 +40,19 @@ static void add_engines(const struct roofline_chip *rc, const struct work_graph 
 }
 
 void roofline_task_load(const struct roofline_chip *rc, const struct work_graph *graph, const struct work_task *task,
-                        struct roofline_task *out, struct roofline_load *load) {
+                        struct roofline_task *out, struct roofline_load *load, struct roofline_traffic *traffic) {
   add_engines(rc, graph, task, out);
-  struct roofline_traffic traffic;
-  roofline_traffic_of(rc, graph, task, &traffic);
+  roofline_traffic_of(rc, graph, task, traffic);
   double *resource_s = out->result.resource_s;
-  out->off_chip_bytes = traffic.off_chip_bytes;
-  resource_s[WORK_BOUND_MEMORY] = traffic.time_s;
-  resource_s[WORK_BOUND_CACHE] = traffic.cache_time_s;
+  out->off_chip_bytes = traffic->off_chip_bytes;
+  resource_s[WORK_BOUND_MEMORY] = traffic->time_s;
+  resource_s[WORK_BOUND_CACHE] = traffic->cache_time_s;
   *load = (struct roofline_load){
       .vector_s = resource_s[WORK_BOUND_VECTOR],
       .other_s = fmax(resource_s[WORK_BOUND_FUNCTION], resource_s[WORK_BOUND_INTEGER]),
-      .memory_s = traffic.time_s,
-      .cache_s = traffic.cache_time_s,
-      .is_off_chip = traffic.off_chip_bytes > 0,
+      .memory_s = traffic->time_s,
+      .cache_s = traffic->cache_time_s,
+      .is_off_chip = traffic->off_chip_bytes > 0,
   };
 }
 
@@ -122,6 +121,26 @@ static bool has_matrix_demand(const struct work_graph *graph, const struct work_
   return false;
 }
 
+static double slowest_resource(const struct work_task_result *result) {
+  double slowest = 0;
+  for (unsigned r = 0; r < WORK_BOUND_LAUNCH; r++) {
+    slowest = fmax(slowest, result->resource_s[r]);
+  }
+  return slowest;
+}
+
+static unsigned bound_of(const struct work_task_result *result) {
+  unsigned bound = WORK_BOUND_LAUNCH;
+  for (unsigned r = 0; r < WORK_BOUND_LAUNCH; r++) {
+    if (result->resource_s[r] > result->resource_s[bound]
+        || (bound == WORK_BOUND_LAUNCH && result->resource_s[r] >= result->resource_s[bound]
+            && result->resource_s[r] > 0)) {
+      bound = r;
+    }
+  }
+  return bound;
+}
+
 void roofline_task_estimate(const struct roofline_chip *rc, const struct work_graph *graph,
                             const struct work_task *task, struct roofline_task *out) {
   memset(out, 0, sizeof *out);
@@ -132,24 +151,16 @@ void roofline_task_estimate(const struct roofline_chip *rc, const struct work_gr
     return;
   }
   struct roofline_load load;
-  roofline_task_load(rc, graph, task, out, &load);
-  double launches = 1;
-  if (has_matrix_demand(graph, task)) {
-    launches += add_matrix(rc, graph, task, &load, out);
+  struct roofline_traffic traffic;
+  roofline_task_load(rc, graph, task, out, &load, &traffic);
+  bool is_product = has_matrix_demand(graph, task);
+  if (!is_product || !roofline_fitted_task(rc, graph, task, &traffic, out)) {
+    double launches = 1 + (is_product ? add_matrix(rc, graph, task, &load, out) : 0);
+    out->result.resource_s[WORK_BOUND_LAUNCH] = rc->launch_s * launches;
+    out->result.time_s = slowest_resource(&out->result) + rc->launch_s * launches;
+    out->interval = rc->unfitted;
   }
-  double *resource_s = out->result.resource_s;
-  double launch_s = rc->launch_s * launches;
-  resource_s[WORK_BOUND_LAUNCH] = launch_s;
-  double slowest = 0;
-  unsigned bound = WORK_BOUND_LAUNCH;
-  for (unsigned r = 0; r < WORK_BOUND_LAUNCH; r++) {
-    if (resource_s[r] > slowest) {
-      slowest = resource_s[r];
-      bound = r;
-    }
-  }
-  out->result.bound = (uint8_t)(slowest >= launch_s ? bound : WORK_BOUND_LAUNCH);
-  out->result.time_s = slowest + launch_s;
+  out->result.bound = (uint8_t)bound_of(&out->result);
 }
 
 /* Sums over one pass through a graph, subgraphs multiplied in. Doubles only: sums_add walks it as an array. */
@@ -158,6 +169,8 @@ struct roofline_sums {
   double bound_s[WORK_BOUND_COUNT];
   double class_s[WORK_CLASS_COUNT];
   double class_count[WORK_CLASS_COUNT];
+  double class_below_s[WORK_CLASS_COUNT], class_above_s[WORK_CLASS_COUNT]; /* from the time to its interval's ends */
+  double fitted_s, inherited_s; /* time of tasks whose kernels were measured on the chip, on its family */
   double flops, bytes;
   double matrix_flops[DTYPE_COUNT]; /* by type computed in */
   double runs_as_count[DTYPE_COUNT][DTYPE_COUNT]; /* tasks by type of the program and type computed in */
@@ -244,6 +257,10 @@ static void sum_task(const struct work_graph *graph, const struct work_task *tas
   sums->bound_s[estimate->result.bound] += estimate->result.time_s;
   sums->class_s[info->class_of] += estimate->result.time_s;
   sums->class_count[info->class_of] += 1;
+  sums->class_below_s[info->class_of] += estimate->result.time_s * (1 - estimate->interval.low);
+  sums->class_above_s[info->class_of] += estimate->result.time_s * (estimate->interval.high - 1);
+  sums->fitted_s += estimate->is_fitted ? estimate->result.time_s : 0;
+  sums->inherited_s += estimate->is_inherited ? estimate->result.time_s : 0;
   sums->bytes += estimate->off_chip_bytes;
   if (estimate->matrix_flops > 0) {
     sums->matrix_flops[estimate->matrix_dtype] += estimate->matrix_flops;
@@ -447,6 +464,21 @@ static bool fits(const struct hw_chip *chip, const struct work_memory *memory) {
   return capacity_bytes == 0 || memory->peak_bytes <= capacity_bytes;
 }
 
+/* How far the time of the program may be off: errors of one class of kernels go the same way, those of different classes
+ * are taken as independent. docs/calibration.md says what that leaves out. */
+static void fill_interval(const struct roofline_sums *sums, struct work_result *result) {
+  double below = 0, above = 0;
+  for (unsigned c = 0; c < WORK_CLASS_COUNT; c++) {
+    below += sums->class_below_s[c] * sums->class_below_s[c];
+    above += sums->class_above_s[c] * sums->class_above_s[c];
+  }
+  result->low_s = fmax(0, result->time_s - sqrt(below));
+  result->high_s = result->time_s + sqrt(above);
+  double total = sums->time_s > 0 ? sums->time_s : 1;
+  result->fitted_share = sums->fitted_s / total;
+  result->inherited_share = sums->inherited_s / total;
+}
+
 static void fill_result(const struct roofline_sums *sums, const struct roofline_chip *rc, struct work_result *result) {
   const struct hw_chip *chip = rc->hw;
   memcpy(result->bound_s, sums->bound_s, sizeof result->bound_s);
@@ -458,6 +490,7 @@ static void fill_result(const struct roofline_sums *sums, const struct roofline_
   result->bytes = sums->bytes;
   result->dispatch_s = chip->dispatch_s;
   result->time_s = sums->time_s + chip->dispatch_s;
+  fill_interval(sums, result);
   result->matrix_utilisation = matrix_utilisation(sums, chip, result->time_s);
   result->collectives = to_count(sums->collectives);
   result->collective_bytes = to_count(sums->collective_bytes);
@@ -473,7 +506,7 @@ static void fill_result(const struct roofline_sums *sums, const struct roofline_
                      (unsigned long long)result->capacity_bytes);
   }
   if (result->is_refused) {
-    result->time_s = NAN;
+    result->time_s = result->low_s = result->high_s = NAN;
   }
 }
 

@@ -5,6 +5,7 @@
 #define RIDGELINE_COST_ROOFLINE_H
 
 #include "cost/cost.h"
+#include "kernel/kernel_fit.h"
 
 enum { ROOFLINE_TILE_COUNT = 7, ROOFLINE_PARTS_COUNT = 48 };
 
@@ -49,8 +50,12 @@ struct roofline_chip {
   double parts[ROOFLINE_PARTS_COUNT]; /* into how many the streamed rows may be split; systolic rule */
   unsigned parts_count;
   bool is_vector_known;
+  struct kernel_constants gemm[KERNEL_FORMAT_COUNT]; /* `fit` NULL where nothing was fitted */
+  bool has_fits;
+  struct kernel_interval unfitted; /* of tasks that data-sheet rules time */
 };
 
+void roofline_fits_init(struct roofline_chip *rc);
 void roofline_chip_init(struct roofline_chip *rc, const struct hw_chip *chip, const struct cost_options *options);
 
 /* A matrix product to run. */
@@ -117,11 +122,39 @@ struct roofline_task {
   uint8_t matrix_wanted; /* type of the program */
   uint8_t matrix_precision; /* enum work_precision, of f32 products */
   uint8_t refused; /* dtype that the chip does not take; NONE else */
+  struct kernel_interval interval; /* factors of the time */
+  bool is_fitted, is_inherited; /* timed with constants measured on the chip, on another one of its family */
   uint64_t vector_dtypes; /* bit per dtype whose arithmetic runs in another type, or far slower than f32 */
 };
 /* Not for loops and conditionals: those take the time of their subgraphs. */
 void roofline_task_estimate(const struct roofline_chip *rc, const struct work_graph *graph,
                             const struct work_task *task, struct roofline_task *out);
+/* What a contraction stage is to a chip. */
+struct roofline_stage_work {
+  enum dtype wanted, runs_as; /* `wanted` NONE: the stage is no contraction */
+  uint8_t precision; /* enum work_precision */
+  double flop_count;
+  double products; /* real products: 4 for complex numbers */
+  double passes; /* how often the unit runs: products times the passes of the type */
+  double rate; /* FLOP/s, passes of the type included; 0 = refused */
+};
+/* False when the stage is no contraction or the type is refused. */
+bool roofline_stage_product(const struct roofline_chip *rc, const struct work_graph *graph,
+                            const struct work_stage *stage, struct roofline_stage_work *out);
+
+/* A task timed by a kernel model whose constants were fitted. */
+struct roofline_fitted {
+  const struct kernel_constants *constants;
+  struct kernel_shape shape;
+  struct roofline_stage_work product;
+};
+/* False when the task is not one matrix product of a type that was measured on the chip or its family. */
+bool roofline_fitted_shape(const struct roofline_chip *rc, const struct work_graph *graph, const struct work_task *task,
+                           const struct roofline_traffic *traffic, struct roofline_fitted *out);
+/* Times such a task: resources, time, interval. The engines of `out` are filled already. */
+bool roofline_fitted_task(const struct roofline_chip *rc, const struct work_graph *graph, const struct work_task *task,
+                          const struct roofline_traffic *traffic, struct roofline_task *out);
+
 /* What one contraction stage asks of the matrix unit. */
 struct roofline_contraction {
   enum dtype wanted, runs_as; /* `wanted` NONE: the stage is no contraction */
@@ -134,7 +167,7 @@ bool roofline_stage_gemm(const struct roofline_chip *rc, const struct work_graph
                          const struct roofline_load *load, bool is_alone, struct roofline_contraction *out);
 /* All but the products of a task: engines, and traffic, as the load that its products meet. */
 void roofline_task_load(const struct roofline_chip *rc, const struct work_graph *graph, const struct work_task *task,
-                        struct roofline_task *out, struct roofline_load *load);
+                        struct roofline_task *out, struct roofline_load *load, struct roofline_traffic *traffic);
 /* Stages with operations of the matrix unit. */
 unsigned roofline_count_products(const struct work_graph *graph, const struct work_task *task);
 void roofline_explain(const struct work_graph *graph, uint32_t task, const struct hw_chip *chip,

@@ -165,4 +165,5 @@ void roofline_chip_init(struct roofline_chip *rc, const struct hw_chip *chip, co
   } else {
     parts_init(rc);
   }
+  roofline_fits_init(rc);
 }

@@ -245,36 +245,50 @@ static double integer_passes(enum dtype wanted, enum dtype as) {
   return is_split ? 4 : 1;
 }
 
-bool roofline_stage_gemm(const struct roofline_chip *rc, const struct work_graph *graph, const struct work_stage *stage,
-                         const struct roofline_load *load, bool is_alone, struct roofline_contraction *out) {
+bool roofline_stage_product(const struct roofline_chip *rc, const struct work_graph *graph,
+                            const struct work_stage *stage, struct roofline_stage_work *out) {
   const struct work_op *op = matrix_operation(graph, stage);
-  *out = (struct roofline_contraction){.gemm = {.split = 1, .passes = 1}};
+  *out = (struct roofline_stage_work){.passes = 1};
   if (op == NULL) {
     return false;
   }
   out->wanted = (enum dtype)op->dtype;
   out->runs_as = (enum dtype)rc->matrix_as[op->dtype];
+  out->precision = stage->precision;
   out->flop_count = matrix_flops_of_stage(graph, stage);
-  struct roofline_product product = {
-      .flop_count = out->flop_count,
-      .passes = fmax(1, op->count / 2), /* a multiply-add is two operations */
-      .rate = rc->matrix_flops[op->dtype] / integer_passes(out->wanted, out->runs_as),
-      .element_bytes = rc->element_bytes[op->dtype],
-      .vector_s = dtype_class_of(out->wanted) == DTYPE_CLASS_FLOAT ? rc->vector_s[op->dtype] : 0,
-      .is_alone = is_alone,
-  };
+  out->products = fmax(1, op->count / 2); /* a multiply-add is two operations */
+  out->passes = out->products * integer_passes(out->wanted, out->runs_as);
+  out->rate = rc->matrix_flops[op->dtype] / integer_passes(out->wanted, out->runs_as);
   if (out->wanted == DTYPE_F32) {
-    product.rate = rc->f32_flops[stage->precision];
+    out->rate = rc->f32_flops[stage->precision];
     out->runs_as = (enum dtype)rc->f32_as[stage->precision];
+    out->passes *= rc->f32_passes[stage->precision];
   }
-  if (!(product.rate > 0)) {
+  return out->rate > 0;
+}
+
+bool roofline_stage_gemm(const struct roofline_chip *rc, const struct work_graph *graph, const struct work_stage *stage,
+                         const struct roofline_load *load, bool is_alone, struct roofline_contraction *out) {
+  struct roofline_stage_work work;
+  bool is_run = roofline_stage_product(rc, graph, stage, &work);
+  *out = (struct roofline_contraction){
+      .wanted = work.wanted, .runs_as = work.runs_as, .flop_count = work.flop_count, .gemm = {.split = 1, .passes = 1}};
+  if (!is_run) {
     return false;
   }
-  bool is_lanes = rc->matrix_on_vector[out->runs_as] && !rc->is_tiled;
+  struct roofline_product product = {
+      .flop_count = work.flop_count,
+      .passes = work.products,
+      .rate = work.rate,
+      .element_bytes = rc->element_bytes[work.wanted],
+      .vector_s = dtype_class_of(work.wanted) == DTYPE_CLASS_FLOAT ? rc->vector_s[work.wanted] : 0,
+      .is_alone = is_alone,
+  };
+  bool is_lanes = rc->matrix_on_vector[work.runs_as] && !rc->is_tiled;
   if (!is_lanes && work_stage_gemm(graph, stage, &product.gemm)) {
     roofline_gemm_choose(rc, &product, load, &out->gemm);
   } else {
-    out->gemm.time_s = out->flop_count / product.rate;
+    out->gemm.time_s = work.flop_count / product.rate;
     out->gemm.efficiency = 1;
   }
   return true;

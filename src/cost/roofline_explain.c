@@ -70,6 +70,32 @@ static void put_gemm(const struct roofline_chip *rc, const struct work_graph *gr
   }
 }
 
+/* A product timed by a fitted kernel model: what ran and which constants, with where they come from. */
+static void put_fitted(const struct roofline_chip *rc, const struct roofline_fitted *fitted, struct strbuf *out) {
+  const struct kernel_gemm *gemm = &fitted->shape.gemm;
+  const struct kernel_constants *constants = fitted->constants;
+  const struct kernel_model *model = constants->model;
+  struct kernel_time time;
+  model->time(rc->hw, &fitted->shape, constants->values, &time);
+  strbuf_printf(out, "  gemm      batch %.0f m %.0f n %.0f k %.0f, %s", gemm->batch, gemm->m, gemm->n, gemm->k,
+                dtype_name(fitted->product.wanted));
+  if (fitted->product.runs_as != fitted->product.wanted) {
+    strbuf_printf(out, " run as %s", dtype_name(fitted->product.runs_as));
+  }
+  strbuf_printf(out, ", %.4g GFLOP\n", fitted->product.flop_count / 1e9);
+  if (time.tile_m > 0) {
+    strbuf_printf(out, "  tiles     %.0f x %.0f, split of k %.0f, %.0f waves\n", time.tile_m, time.tile_n, time.split,
+                  time.waves);
+  }
+  strbuf_printf(out, "  fitted    %s, %s %s: %" PRIu64 " rows of %s (%s), error %.1f %%\n", model->name,
+                constants->fit->class_name, constants->fit->format, constants->fit->rows, constants->fit->device,
+                constants->fit->sources, constants->fit->mape * 100);
+  for (unsigned i = 0; i < model->constant_count; i++) {
+    strbuf_printf(out, "              %-28s %.4g %s\n", model->constants[i].name, constants->values[i],
+                  model->constants[i].unit);
+  }
+}
+
 /* The types of element-wise arithmetic, and what they run as. */
 static void put_vector(const struct roofline_chip *rc, const struct work_graph *graph, const struct work_task *task,
                        struct strbuf *out) {
@@ -123,14 +149,18 @@ void roofline_explain(const struct work_graph *graph, uint32_t task_index, const
   put_resources(&estimate, out);
   struct roofline_task engines = {.matrix_flops = 0};
   struct roofline_load load;
-  roofline_task_load(&rc, graph, task, &engines, &load);
+  struct roofline_traffic traffic;
+  roofline_task_load(&rc, graph, task, &engines, &load, &traffic);
   unsigned products = roofline_count_products(graph, task);
+  struct roofline_fitted fitted;
+  if (products == 1 && roofline_fitted_shape(&rc, graph, task, &traffic, &fitted)) {
+    put_fitted(&rc, &fitted, out);
+    products = 0;
+  }
   for (uint32_t i = 0; i < task->stage_count && products > 0; i++) {
     put_gemm(&rc, graph, &graph->stages.data[task->stage_first + i], &load, products == 1, out);
   }
   put_vector(&rc, graph, task, out);
-  struct roofline_traffic traffic;
-  roofline_traffic_of(&rc, graph, task, &traffic);
   strbuf_printf(out, "  traffic   %.3f MB off chip at %.4g GB/s x %.2f, %.3f MB in all", traffic.off_chip_bytes / 1e6,
                 chip->memory_Bps / 1e9, chip->memory_efficiency, traffic.cache_bytes / 1e6);
   if (rc.resident_bytes > 0) {

@@ -94,6 +94,8 @@ enum hw_function {
   HW_FUNCTION_COUNT
 };
 
+struct hw_fit; /* hw_calibration.h */
+
 struct hw_chip {
   const char *id, *name, *vendor, *family; /* family: what it inherits, NULL when nothing */
   const char *const *lineage; /* the family or chip inherited, what that inherits, ...; NULL-terminated */
@@ -145,12 +147,15 @@ struct hw_chip {
   size_t field_count;
   const char *const *aliases;
   size_t alias_count;
+  const struct hw_fit *const *fits; /* hw_calibration.h: own ones first, then those of the lineage, nearest first */
+  size_t fit_count;
   const char *missing; /* comma-separated keys that prediction needs and the chip lacks; NULL when it predicts */
 };
 
 struct hw_database {
   struct arena arena;
   VEC(struct hw_chip) chips; /* sorted by id */
+  VEC(const struct hw_fit *) fits; /* hw_calibration.h: sorted by device, class, format */
 };
 
 /* Loads every chip below `directory` (hardware/). Bad files are reported on `diags` and left out; the status is

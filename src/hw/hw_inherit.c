@@ -28,7 +28,12 @@ static int compare_paths(const void *a, const void *b) {
   return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Appends the .yaml files below `directory`, families left out. */
+/* Folders beside those of the vendors that hold no chips. */
+static bool is_reserved(const char *folder) {
+  return strcmp(folder, "families") == 0 || strcmp(folder, "calibrated") == 0;
+}
+
+/* Appends the .yaml files below `directory`, families and calibrations left out. */
 static enum status list_files(struct hw_loader *l, const char *directory, unsigned depth) {
   DIR *dir = opendir(directory);
   if (dir == NULL) {
@@ -49,7 +54,7 @@ static enum status list_files(struct hw_loader *l, const char *directory, unsign
     if (path == NULL) {
       status = STATUS_MEMORY;
     } else if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
-      if (depth < 3 && !(depth == 0 && strcmp(e->d_name, "families") == 0)) {
+      if (depth < 3 && !(depth == 0 && is_reserved(e->d_name))) {
         status = list_files(l, path, depth + 1);
       }
     } else if (ends_with(path, ".yaml") && !vec_push(&l->chip_paths, path)) {

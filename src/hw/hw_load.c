@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/strbuf.h"
+#include "hw/hw_calibration.h"
 #include "hw/hw_load.h"
 
 char *hw_keep(struct hw_loader *l, const char *text) {
@@ -311,6 +312,10 @@ enum status hw_database_load(struct hw_database *db, const char *directory, stru
   if (db->chips.count > 0) {
     qsort(db->chips.data, db->chips.count, sizeof db->chips.data[0], compare_chips);
   }
+  if (result != STATUS_MEMORY) {
+    enum status status = hw_calibration_load(db, directory, diags);
+    result = status == STATUS_OK ? result : status;
+  }
   if (result == STATUS_MEMORY) {
     diag_at(diags, DIAG_E0007_MEMORY, NULL, 0, "out of memory while reading '%s'", directory);
   }
@@ -320,6 +325,7 @@ enum status hw_database_load(struct hw_database *db, const char *directory, stru
 
 void hw_database_release(struct hw_database *db) {
   vec_release(&db->chips);
+  vec_release(&db->fits);
   arena_release(&db->arena);
 }
 
@@ -335,6 +341,7 @@ static enum status load_single(struct hw_database *db, const char *path, const s
   if (status == STATUS_OK) {
     made = arena_calloc(&db->arena, 1, sizeof *made);
     status = made != NULL ? make_chip(&l, d, made) : STATUS_MEMORY;
+    status = status == STATUS_OK ? hw_calibration_attach(db, made) : status;
   }
   if (status == STATUS_MEMORY) {
     diag_at(diags, DIAG_E0007_MEMORY, NULL, 0, "out of memory while reading '%s'", path);

@@ -1,4 +1,4 @@
-/* libyaml events to a tree with places; the first step of reading a chip file. */
+/* Reading a chip file, first step: the fast reader of hw_yaml_plain.c, or libyaml events to a tree with places. */
 #include "hw/hw_yaml.h"
 
 #include <string.h>
@@ -205,8 +205,8 @@ static enum status read_stream(struct reader *r, struct hw_node **root) {
   }
 }
 
-enum status hw_yaml_read(struct arena *arena, const struct source *source, struct diag_list *diags,
-                         const struct hw_node **root) {
+enum status hw_yaml_read_general(struct arena *arena, const struct source *source, struct diag_list *diags,
+                                 const struct hw_node **root) {
   *root = NULL;
   if (source->length > HW_YAML_MAX_BYTES) {
     diag_at(diags, DIAG_E0005_LIMIT, source, 0, "'%s' has more than %d bytes", source->name, HW_YAML_MAX_BYTES);
@@ -234,9 +234,17 @@ enum status hw_yaml_read(struct arena *arena, const struct source *source, struc
   return status;
 }
 
+enum status hw_yaml_read(struct arena *arena, const struct source *source, struct diag_list *diags,
+                         const struct hw_node **root) {
+  if (source->length <= HW_YAML_MAX_BYTES && hw_yaml_read_plain(arena, source, root)) {
+    return STATUS_OK;
+  }
+  return hw_yaml_read_general(arena, source, diags, root);
+}
+
 const struct hw_node *hw_node_child(const struct hw_node *map, const char *key) {
   for (const struct hw_node *child = map->first; child != NULL; child = child->next) {
-    if (child->key != NULL && strcmp(child->key, key) == 0) {
+    if (child->key != NULL && child->key[0] == key[0] && strcmp(child->key, key) == 0) {
       return child;
     }
   }

@@ -29,6 +29,10 @@ struct hw_node {
 /* Parses `source` into `arena`. *root is NULL after a failure and for an empty document (E0002, E0301, E0302, E0005). */
 enum status hw_yaml_read(struct arena *arena, const struct source *source, struct diag_list *diags,
                          const struct hw_node **root);
+/* The two readers behind it: the fast one, false when the text is beyond the forms it knows, and the general one. */
+bool hw_yaml_read_plain(struct arena *arena, const struct source *source, const struct hw_node **root);
+enum status hw_yaml_read_general(struct arena *arena, const struct source *source, struct diag_list *diags,
+                                 const struct hw_node **root);
 /* The child of a map, or NULL. */
 const struct hw_node *hw_node_child(const struct hw_node *map, const char *key);
 

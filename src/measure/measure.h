@@ -10,6 +10,11 @@
 struct measure_options {
   const char *data_directory; /* NULL = $RIDGELINE_DATA, else ../shared/data */
   bool as_json;
+  /* Of suites with `takes_filters`: only this chip (id or alias), only this class of kernels; NULL = all. */
+  const char *chip, *class_name;
+  /* Of suites with `has_page`: receives an HTML page with charts beside the report; may be NULL. */
+  struct strbuf *page;
+  const char *mapping_directory, *charts_directory; /* NULL = searched, see measure_places.h */
 };
 
 struct measure_suite {
@@ -17,6 +22,7 @@ struct measure_suite {
   const char *summary;
   enum status (*run)(const struct hw_database *chips, const struct measure_options *options, struct diag_list *diags,
                      struct strbuf *out);
+  bool takes_filters, has_page;
 };
 /* All suites, terminated by a row without a name. */
 extern const struct measure_suite measure_suites[];
@@ -25,5 +31,13 @@ extern const struct measure_suite measure_suites[];
  * measurement of the whole system, communication not timed; good or bad, all rows are printed. */
 enum status measure_workloads(const struct hw_database *chips, const struct measure_options *options,
                               struct diag_list *diags, struct strbuf *out);
+/* Measured kernels of all published tables, on rows that no constant has seen: errors per chip, class and format beside
+ * those of simpler and of published predictors, and the goals. */
+enum status measure_operators(const struct hw_database *chips, const struct measure_options *options,
+                              struct diag_list *diags, struct strbuf *out);
+/* Kernels and whole programs of the NeuSight tables (eager PyTorch, f32), also on GPUs that no constant has seen, beside
+ * the predictors published with them. */
+enum status measure_neusight(const struct hw_database *chips, const struct measure_options *options,
+                             struct diag_list *diags, struct strbuf *out);
 
 #endif

@@ -2,6 +2,17 @@
 #include "measure/measure.h"
 
 const struct measure_suite measure_suites[] = {
-    {"workloads", "whole training steps with a measured step time", measure_workloads},
-    {0},
+    {.name = "workloads",
+     .summary = "whole training steps (Llama-3-style, ResNet) on GPUs and TPUs",
+     .run = measure_workloads},
+    {.name = "operators",
+     .summary =
+         "measured kernels (products, attention, MoE layers, passes) on rows no constant has seen, and the goals",
+     .run = measure_operators,
+     .takes_filters = true,
+     .has_page = true},
+    {.name = "neusight",
+     .summary = "single-precision operators and whole networks in eager PyTorch, beside four published predictors",
+     .run = measure_neusight},
+    {.name = NULL},
 };

@@ -3,7 +3,6 @@
  * The programs are one device's share of a step that ran on several devices; communication is in the measurement and not
  * in the prediction, which is therefore a lower estimate by design. Published compute predictions of a profiling-based tool
  * (hespas_results.csv) stand beside ours where they exist. */
-#include <dirent.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 
 #include "measure/csv.h"
 #include "measure/measure.h"
+#include "measure/measure_places.h"
 #include "measure/score.h"
 #include "program/program.h"
 #include "report/report.h"
@@ -350,28 +350,16 @@ static enum status print_json(const struct workload_suite *suite, struct strbuf 
   return status;
 }
 
-static const char *data_directory(const struct measure_options *options) {
-  const char *from_environment = getenv("RIDGELINE_DATA");
-  if (options->data_directory) {
-    return options->data_directory;
-  }
-  return from_environment && *from_environment ? from_environment : "../shared/data";
-}
-
 enum status measure_workloads(const struct hw_database *chips, const struct measure_options *options,
                               struct diag_list *diags, struct strbuf *out) {
   struct workload_suite suite = {.chips = chips, .diags = diags};
+  const char *data = measure_data_directory(options->data_directory);
   arena_init(&suite.arena, 0);
-  suite.directory = join(&suite.arena, data_directory(options), "workloads");
-  DIR *directory = suite.directory ? opendir(suite.directory) : NULL;
-  if (!directory) {
-    diag_file(diags, DIAG_E0001_OPEN, data_directory(options), 0, 0,
-              "no data: there is no 'workloads' in '%s' (--data or $RIDGELINE_DATA say where it is)",
-              data_directory(options));
+  suite.directory = join(&suite.arena, data, "workloads");
+  if (suite.directory == NULL || !measure_need_folder(data, "workloads", diags)) {
     arena_release(&suite.arena);
-    return STATUS_IO;
+    return suite.directory == NULL ? STATUS_MEMORY : STATUS_IO;
   }
-  closedir(directory);
   enum status status = read_references(&suite);
   if (status == STATUS_OK) {
     status = read_published(&suite);

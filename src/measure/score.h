@@ -13,7 +13,7 @@ struct score {
   double kendall; /* tau-b between measured and predicted; NaN below two rows */
 };
 
-/* Rows with a NaN prediction are left out. All zero / NaN for no rows. O(n^2) for tau: tables of thousands of rows. */
+/* Rows with a NaN prediction are left out. All zero / NaN for no rows. O(n log n). */
 struct score score_rows(const double *measured, const double *predicted, size_t count);
 
 #endif

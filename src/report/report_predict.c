@@ -101,21 +101,40 @@ static void memory_cell(struct report_table *table, const struct report_summary 
   strbuf_release(&text);
 }
 
+/* "5.02 ms – 7.10 ms", or a dash when the model gives none. */
+static void put_interval(const struct work_result *result, struct strbuf *out) {
+  if (!(result->high_s > 0) || !isfinite(result->high_s)) {
+    strbuf_putc(out, '-');
+    return;
+  }
+  report_time(out, result->low_s);
+  strbuf_puts(out, " – ");
+  report_time(out, result->high_s);
+}
+
+static void interval_cell(struct report_table *table, const struct work_result *result) {
+  struct strbuf text = {0};
+  put_interval(result, &text);
+  report_table_cell(table, strbuf_text(&text));
+  strbuf_release(&text);
+}
+
 static void print_comparison(const struct report_summary *rows, size_t count, struct strbuf *out) {
-  static const char *const headings[] = {"chip",    "vendor",  "time", "vs fastest",    "bound by", "MFU",
-                                         "kernels", "unfused", "gain", "peak / memory", "fits"};
+  static const char *const headings[] = {"chip", "vendor",  "time",    "90 % interval", "vs fastest",    "bound by",
+                                         "MFU",  "kernels", "unfused", "gain",          "peak / memory", "fits"};
   static const enum report_align aligns[] = {REPORT_LEFT,  REPORT_LEFT,  REPORT_RIGHT, REPORT_RIGHT,
-                                             REPORT_LEFT,  REPORT_RIGHT, REPORT_RIGHT, REPORT_RIGHT,
-                                             REPORT_RIGHT, REPORT_RIGHT, REPORT_LEFT};
+                                             REPORT_RIGHT, REPORT_LEFT,  REPORT_RIGHT, REPORT_RIGHT,
+                                             REPORT_RIGHT, REPORT_RIGHT, REPORT_RIGHT, REPORT_LEFT};
   struct report_table *table = report_table_new(headings, aligns, sizeof aligns / sizeof *aligns);
   for (size_t i = 0; i < count; i++) {
     const struct report_summary *row = &rows[i];
     report_table_cell(table, row->estimate->chip->id);
     report_table_cell(table, row->estimate->chip->vendor);
     if (row->is_refused) {
-      dashes(table, 7);
+      dashes(table, 8);
     } else {
       cell_double(table, report_time, row->time_s);
+      interval_cell(table, row->estimate->result);
       cell_double(table, report_ratio, row->slower);
       cell_bound(table, row->bound, row->bound_share);
       cell_double(table, report_percent, row->estimate->result->matrix_utilisation);
@@ -346,6 +365,23 @@ static void print_memory(const struct report_estimate *estimate, const struct re
   strbuf_putc(out, '\n');
 }
 
+/* How much of the time rests on measurements. */
+static void print_basis(const struct work_result *result, struct strbuf *out) {
+  if (!(result->high_s > 0)) {
+    return;
+  }
+  double rules = fmax(0, 1 - result->fitted_share - result->inherited_share);
+  strbuf_puts(out, "  basis   ");
+  report_percent(out, result->fitted_share);
+  strbuf_puts(out, " of the time in kernels fitted on this chip, ");
+  report_percent(out, result->inherited_share);
+  strbuf_puts(out, " on others of its family, ");
+  report_percent(out, rules);
+  strbuf_puts(out, " by data-sheet rules; 90 % interval ");
+  put_interval(result, out);
+  strbuf_putc(out, '\n');
+}
+
 static void print_explanation(const struct report_summary *row, unsigned top, const struct report_lines *lines,
                               struct strbuf *out) {
   const struct hw_chip *chip = row->estimate->chip;
@@ -364,6 +400,7 @@ static void print_explanation(const struct report_summary *row, unsigned top, co
     print_operations(row->estimate, top, lines, out);
   }
   print_fusion(row, out);
+  print_basis(row->estimate->result, out);
   print_memory(row->estimate, lines, out);
 }
 

@@ -137,9 +137,23 @@ static json_t *memory_of(struct report_json *json, const struct report_estimate 
   return memory;
 }
 
+static json_t *interval_of(struct report_json *json, const struct work_result *result) {
+  if (!(result->high_s > 0)) {
+    return json_null();
+  }
+  json_t *interval = json_object();
+  report_json_set(json, interval, "coverage", report_json_real(0.9));
+  report_json_set(json, interval, "low_s", report_json_real(result->low_s));
+  report_json_set(json, interval, "high_s", report_json_real(result->high_s));
+  return interval;
+}
+
 static void set_prediction(struct report_json *json, json_t *chip, const struct report_summary *row,
                            const struct report_lines *lines) {
   const struct work_result *result = row->estimate->result;
+  report_json_set(json, chip, "interval", interval_of(json, result));
+  report_json_set(json, chip, "fitted_share", report_json_real(result->fitted_share));
+  report_json_set(json, chip, "inherited_share", report_json_real(result->inherited_share));
   report_json_set(json, chip, "unfused_time_s", report_json_real(row->is_fused ? row->estimate->unfused_time_s : NAN));
   report_json_set(json, chip, "dispatch_s", report_json_real(result->dispatch_s));
   report_json_set(json, chip, "bound_by", json_string(work_bound_name(row->bound)));

@@ -43,6 +43,8 @@ struct work_result {
   struct arena arena; /* owns all below */
   struct work_graph_result root;
   double time_s; /* root plus dispatch */
+  double low_s, high_s; /* 90 % interval of time_s */
+  double fitted_share, inherited_share; /* of the time: kernels measured on this chip, on another one of its family */
   double dispatch_s;
   double bound_s[WORK_BOUND_COUNT]; /* time of all tasks by what bounds them, loops multiplied out */
   double class_s[WORK_CLASS_COUNT];

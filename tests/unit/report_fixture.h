@@ -112,6 +112,10 @@ static inline void fixture_init(struct fixture *f) {
   f->graph = fixture_graph();
   /* alpha: 4 + 3 + 2 + 1 ms */
   fixture_result(&f->results[2], (double[]){4e-3, 3e-3, 2e-3}, 1e-3);
+  f->results[2].low_s = 8e-3;
+  f->results[2].high_s = 13e-3;
+  f->results[2].fitted_share = 0.25;
+  f->results[2].inherited_share = 0.1;
   f->results[2].matrix_utilisation = 0.42;
   f->results[2].capacity_bytes = 16000000000;
   f->results[2].fits = true;

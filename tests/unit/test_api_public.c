@@ -358,12 +358,25 @@ static void errors_carry_their_place(void **state) {
 static void validation_without_data_says_so(void **state) {
   rdg_context *ctx = *state;
   struct text text = {0};
-  assert_int_equal(rdg_validate(ctx, "workloads", "/nonexistent", RDG_FORMAT_TEXT, (rdg_sink){append, &text}),
-                   RDG_ERROR_IO);
-  assert_non_null(strstr(rdg_diagnostics_text(ctx), "no data"));
-  assert_int_equal(rdg_validate(ctx, "nothing", NULL, RDG_FORMAT_TEXT, (rdg_sink){append, &text}), RDG_ERROR_INPUT);
+  rdg_sink sink = {append, &text};
+  const rdg_validate_options elsewhere = {.data_directory = "/nonexistent"};
+  const char *name, *summary;
+  size_t suites = 0;
+  for (; rdg_validate_suite(suites, &name, &summary); suites++) {
+    assert_int_equal(rdg_validate(ctx, name, &elsewhere, sink), RDG_ERROR_IO);
+    assert_non_null(strstr(rdg_diagnostics_text(ctx), "no data"));
+    assert_true(strlen(summary) > 0);
+  }
+  assert_true(suites >= 2);
+  assert_int_equal(rdg_validate(ctx, "nothing", NULL, sink), RDG_ERROR_INPUT);
   assert_non_null(strstr(rdg_diagnostics_text(ctx), "workloads"));
-  free(text.data);
+  const rdg_validate_options filtered = {.chip = "h100"}, charted = {.page = &sink};
+  assert_int_equal(rdg_validate(ctx, "workloads", &filtered, sink), RDG_ERROR_INPUT);
+  assert_int_equal(rdg_validate(ctx, "workloads", &charted, sink), RDG_ERROR_INPUT);
+  const rdg_validate_options unknown = {.class_name = "convolution"};
+  assert_int_equal(rdg_validate(ctx, "operators", &unknown, sink), RDG_ERROR_INPUT);
+  assert_non_null(strstr(rdg_diagnostics_text(ctx), "attention_prefill"));
+  assert_null(text.data);
 }
 
 static void a_bad_hardware_directory_is_reported_every_time(void **state) {

@@ -44,6 +44,45 @@ static void a_reversed_order_has_tau_minus_one(void **state) {
   assert_true(fabs(score_rows(measured, predicted, 3).kendall + 1) < 1e-12);
 }
 
+/* The definition, pair by pair. */
+static double tau_by_pairs(const double *measured, const double *predicted, size_t count) {
+  double concordant = 0, discordant = 0, tied_measured = 0, tied_predicted = 0;
+  for (size_t i = 0; i < count; i++) {
+    for (size_t j = i + 1; j < count; j++) {
+      double m = measured[i] - measured[j], p = predicted[i] - predicted[j];
+      concordant += m * p > 0;
+      discordant += m * p < 0;
+      tied_measured += m == 0 && p != 0;
+      tied_predicted += p == 0 && m != 0;
+    }
+  }
+  double pairs = concordant + discordant;
+  double norm = sqrt((pairs + tied_measured) * (pairs + tied_predicted));
+  return norm > 0 ? (concordant - discordant) / norm : (double)NAN;
+}
+
+/* Few distinct values give ties in one list, in the other and in both. */
+static void tau_equals_its_definition_with_ties(void **state) {
+  (void)state;
+  enum { ROWS = 150 };
+  uint64_t random = 7;
+  size_t compared = 0;
+  for (unsigned distinct = 1; distinct <= 200; distinct = distinct * 2 + 1) {
+    for (size_t count = 1; count <= ROWS; count = count * 2 + 1) {
+      double measured[ROWS], predicted[ROWS];
+      for (size_t i = 0; i < count; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        measured[i] = 1 + (double)((random >> 33) % distinct);
+        predicted[i] = 1 + (double)((random >> 45) % (2 * distinct));
+      }
+      double tau = score_rows(measured, predicted, count).kendall, want = tau_by_pairs(measured, predicted, count);
+      assert_true(isnan(want) ? isnan(tau) : tau == want);
+      compared += isnan(want) ? 0 : 1;
+    }
+  }
+  assert_true(compared > 30);
+}
+
 static enum status read_text(const char *text, struct csv_table *table, struct diag_list *diags) {
   char path[] = "/tmp/rdg_csv_XXXXXX";
   int fd = mkstemp(path);
@@ -90,6 +129,7 @@ int main(void) {
       cmocka_unit_test(statistics_of_four_rows),
       cmocka_unit_test(rows_without_a_prediction_do_not_count),
       cmocka_unit_test(a_reversed_order_has_tau_minus_one),
+      cmocka_unit_test(tau_equals_its_definition_with_ties),
       cmocka_unit_test(quoted_cells_and_numbers),
       cmocka_unit_test(a_short_row_is_named_by_line),
   };

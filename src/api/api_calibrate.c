@@ -1,0 +1,73 @@
+/* Calibration: constants from measured rows, written beside the chips. */
+#include <string.h>
+#include <time.h>
+
+#include "api/api_context.h"
+#include "measure/calibrate_run.h"
+
+const char *rdg_calibration_directory(rdg_context *ctx) {
+  if (ctx->calibration_directory[0] == '\0') {
+    struct strbuf path = {0};
+    strbuf_printf(&path, "%s/calibrated", api_hardware_directory(ctx));
+    if (!path.failed && path.length < sizeof ctx->calibration_directory) {
+      memcpy(ctx->calibration_directory, strbuf_text(&path), path.length + 1);
+    }
+    strbuf_release(&path);
+  }
+  return ctx->calibration_directory;
+}
+
+/* "2026-11-30"; other digits are not a calendar's business here. */
+static bool is_date(const char *text) {
+  static const char form[] = "0000-00-00";
+  bool is_good = strlen(text) == sizeof form - 1;
+  for (size_t i = 0; is_good && form[i] != '\0'; i++) {
+    is_good = form[i] == '-' ? text[i] == '-' : text[i] >= '0' && text[i] <= '9';
+  }
+  return is_good;
+}
+
+static void today(char text[16]) {
+  time_t now = time(NULL);
+  struct tm day;
+  if (!gmtime_r(&now, &day) || strftime(text, 16, "%Y-%m-%d", &day) == 0) {
+    memcpy(text, "1970-01-01", sizeof "1970-01-01");
+  }
+}
+
+rdg_status rdg_calibrate(rdg_context *ctx, const rdg_calibrate_options *options, rdg_sink sink) {
+  static const rdg_calibrate_options defaults = {0};
+  options = options ? options : &defaults;
+  api_begin(ctx);
+  rdg_status status = api_need_chips(ctx);
+  if (status != RDG_OK) {
+    return status;
+  }
+  char date[16];
+  today(date);
+  if (options->date && !is_date(options->date)) {
+    diag_file(&ctx->diags, DIAG_E0601_USAGE, NULL, 0, 0, "'%s' is not a date; one is written like 2026-11-30",
+              options->date);
+    return RDG_ERROR_INPUT;
+  }
+  struct calibrate_run run = {.fit = {.device = options->device,
+                                      .class_name = options->class_name,
+                                      .format = options->format,
+                                      .date = options->date ? options->date : date,
+                                      .max_rows = options->max_rows,
+                                      .threads = options->threads,
+                                      .progress = options->progress,
+                                      .user = options->user},
+                              .profile = options->profile,
+                              .data_directory = options->data_directory,
+                              .mapping_directory = options->mapping_directory,
+                              .output_directory = options->output_directory,
+                              .as_json = options->report == RDG_FORMAT_JSON};
+  struct strbuf out = {0};
+  enum status result = measure_calibrate(&ctx->chips, &run, &ctx->diags, &out);
+  if (result != STATUS_OK) {
+    strbuf_release(&out);
+    return api_result(ctx, api_status(result));
+  }
+  return api_flush(ctx, &out, sink);
+}
