@@ -21,12 +21,14 @@ ALLOWED = {
     "lower": {"ir", "analyze", "work", "hw", "base"},
     "report": {"work", "hw", "base"},
     "program": {"io", "mlir", "ir", "analyze", "lower", "work", "hw", "kernel", "cost", "base"},
-    "measure": {"program", "store", "kernel", "io", "mlir", "ir", "analyze", "lower", "work", "hw", "cost", "report", "base"},
-    "api": {"measure", "program", "store", "kernel", "io", "mlir", "ir", "analyze", "lower", "work", "hw", "cost", "report", "base", "ridgeline"},
+    "profile": {"store", "io", "kernel", "hw", "report", "base"},
+    "calibrate": {"profile", "store", "io", "kernel", "hw", "report", "base"},
+    "measure": {"calibrate", "profile", "program", "store", "kernel", "io", "mlir", "ir", "analyze", "lower", "work", "hw", "cost", "report", "base"},
+    "api": {"measure", "calibrate", "profile", "program", "store", "kernel", "io", "mlir", "ir", "analyze", "lower", "work", "hw", "cost", "report", "base", "ridgeline"},
 }
 THIRD_PARTY = {
     "yaml.h": {"hw"},
-    "jansson.h": {"report", "measure", "api"},
+    "jansson.h": {"report", "profile", "calibrate", "measure", "api"},
     "sqlite3.h": {"store"},
     "zlib.h": {"io"},
     "zstd.h": {"io"},

@@ -3,7 +3,7 @@
 #include <time.h>
 
 #include "api/api_context.h"
-#include "measure/calibrate_run.h"
+#include "calibrate/calibrate_run.h"
 
 const char *rdg_calibration_directory(rdg_context *ctx) {
   if (ctx->calibration_directory[0] == '\0') {

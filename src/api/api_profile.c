@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include "api/api_context.h"
-#include "measure/measure_places.h"
-#include "measure/measured_kernels.h"
+#include "profile/measured_kernels.h"
+#include "profile/profile_places.h"
 
 static bool ends_with(const char *text, const char *end) {
   size_t length = strlen(text), end_length = strlen(end);
@@ -30,9 +30,9 @@ static enum status import_file(rdg_context *ctx, struct store *profile, const ch
 
 static enum status import_files(rdg_context *ctx, struct store *profile, const rdg_profile_import_options *options,
                                 rdg_profile_import_result *result) {
-  const char *data = measure_data_directory(options->data_directory);
+  const char *data = profile_data_directory(options->data_directory);
   if (options->file_count == 0) {
-    return profile_import_all(profile, measure_mapping_directory(options->mapping_directory), data, &result->rows,
+    return profile_import_all(profile, profile_mapping_directory(options->mapping_directory), data, &result->rows,
                               &result->absent_tables, &ctx->diags);
   }
   enum status status = STATUS_OK;

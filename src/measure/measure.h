@@ -14,7 +14,7 @@ struct measure_options {
   const char *chip, *class_name;
   /* Of suites with `has_page`: receives an HTML page with charts beside the report; may be NULL. */
   struct strbuf *page;
-  const char *mapping_directory, *charts_directory; /* NULL = searched, see measure_places.h */
+  const char *mapping_directory, *charts_directory; /* NULL = searched, see profile_places.h */
 };
 
 struct measure_suite {

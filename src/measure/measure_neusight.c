@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/measure_places.h"
+#include "profile/profile_places.h"
 
 enum { DEVICE_MAX = 16, GRAPH_MAX = 128 };
 
@@ -368,8 +368,8 @@ static void release(struct suite *suite) {
 
 enum status measure_neusight(const struct hw_database *chips, const struct measure_options *options,
                              struct diag_list *diags, struct strbuf *out) {
-  const char *data = measure_data_directory(options->data_directory);
-  if (!measure_need_folder(data, "measured/neusight", diags)) {
+  const char *data = profile_data_directory(options->data_directory);
+  if (!profile_need_folder(data, "measured/neusight", diags)) {
     return STATUS_IO;
   }
   struct suite *suite = calloc(1, sizeof *suite);

@@ -3,8 +3,8 @@
 #ifndef RIDGELINE_MEASURE_MEASURE_NEUSIGHT_H
 #define RIDGELINE_MEASURE_MEASURE_NEUSIGHT_H
 
+#include "io/csv.h"
 #include "kernel/kernel_fit.h"
-#include "measure/csv.h"
 #include "measure/measure.h"
 #include "measure/score.h"
 

@@ -3,17 +3,17 @@
  * page of charts. */
 #include "measure/measure_operators.h"
 
-#include "measure/measure_places.h"
+#include "profile/profile_places.h"
 
 /* Every table that a mapping file names, as rows of kernels. */
 static enum status load_kernels(const struct hw_database *chips, const struct measure_options *options,
                                 struct diag_list *diags, struct measured_kernels *kernels) {
-  const char *data = measure_data_directory(options->data_directory);
+  const char *data = profile_data_directory(options->data_directory);
   struct store *profile = NULL;
   uint64_t added = 0, absent = 0;
   STATUS_TRY(store_open(":memory:", false, diags, &profile));
   enum status status =
-      profile_import_all(profile, measure_mapping_directory(options->mapping_directory), data, &added, &absent, diags);
+      profile_import_all(profile, profile_mapping_directory(options->mapping_directory), data, &added, &absent, diags);
   if (status == STATUS_OK && added == 0) {
     diag_file(diags, DIAG_E0001_OPEN, data, 0, 0,
               "no data: none of the measured tables is in '%s' (--data or $RIDGELINE_DATA say where they are)", data);
@@ -78,7 +78,7 @@ enum status measure_operators(const struct hw_database *chips, const struct meas
   }
   enum status status = load_kernels(chips, options, diags, &set.kernels);
   if (status == STATUS_OK) {
-    status = operators_score(&set, measure_data_directory(options->data_directory), diags);
+    status = operators_score(&set, profile_data_directory(options->data_directory), diags);
   }
   if (status == STATUS_OK) {
     status = write_reports(&set, options, diags, out);

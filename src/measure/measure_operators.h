@@ -4,8 +4,8 @@
 #define RIDGELINE_MEASURE_MEASURE_OPERATORS_H
 
 #include "measure/measure.h"
-#include "measure/measured_kernels.h"
 #include "measure/score.h"
+#include "profile/measured_kernels.h"
 
 enum operator_predictor {
   OPERATOR_MODEL, /* the kernel model with the constants in use */

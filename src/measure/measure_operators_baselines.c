@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/decimal.h"
-#include "measure/csv.h"
+#include "io/csv.h"
 #include "measure/measure_operators.h"
 
 /* ---- neighbours ---- */

@@ -8,7 +8,7 @@
 
 #include "io/input_file.h"
 #include "measure/measure_operators.h"
-#include "measure/measure_places.h"
+#include "profile/profile_places.h"
 #include "report/report.h"
 
 enum { PAGE_POINTS = 4000, LIBRARY_LIMIT_BYTES = 16 << 20 };
@@ -334,7 +334,7 @@ static bool library_path(const char *directory, const char *name, struct strbuf 
 }
 
 enum status operators_check_page(const char *charts_directory, struct diag_list *diags) {
-  const char *directory = measure_charts_directory(charts_directory);
+  const char *directory = profile_charts_directory(charts_directory);
   struct strbuf path = {0};
   bool is_there = true;
   for (size_t i = 0; is_there && i < sizeof libraries / sizeof libraries[0]; i++) {
@@ -425,7 +425,7 @@ enum status operators_write_page(const struct operator_set *set, const operator_
   STATUS_TRY(operators_check_page(charts_directory, diags));
   enum status status = collect_points(set, &points);
   if (status == STATUS_OK) {
-    status = put_page(set, goals, measure_charts_directory(charts_directory), &points, out, diags);
+    status = put_page(set, goals, profile_charts_directory(charts_directory), &points, out, diags);
   }
   strbuf_release(&points.json);
   return status;

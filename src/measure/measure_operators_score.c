@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parallel.h"
+#include "calibrate/calibrate.h"
+#include "calibrate/fit.h"
 #include "kernel/kernel_fit.h"
-#include "measure/calibrate.h"
-#include "measure/fit.h"
 #include "measure/measure_operators.h"
-#include "measure/parallel.h"
 
 static const char no_model[] = "no model", data_sheet[] = "data sheet";
 

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/csv.h"
+#include "io/csv.h"
 #include "measure/measure.h"
-#include "measure/measure_places.h"
 #include "measure/score.h"
+#include "profile/profile_places.h"
 #include "program/program.h"
 #include "report/report.h"
 
@@ -353,10 +353,10 @@ static enum status print_json(const struct workload_suite *suite, struct strbuf 
 enum status measure_workloads(const struct hw_database *chips, const struct measure_options *options,
                               struct diag_list *diags, struct strbuf *out) {
   struct workload_suite suite = {.chips = chips, .diags = diags};
-  const char *data = measure_data_directory(options->data_directory);
+  const char *data = profile_data_directory(options->data_directory);
   arena_init(&suite.arena, 0);
   suite.directory = join(&suite.arena, data, "workloads");
-  if (suite.directory == NULL || !measure_need_folder(data, "workloads", diags)) {
+  if (suite.directory == NULL || !profile_need_folder(data, "workloads", diags)) {
     arena_release(&suite.arena);
     return suite.directory == NULL ? STATUS_MEMORY : STATUS_IO;
   }

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
+#include "base/parallel.h"
 #include "measure/measure_operators.h"
-#include "measure/parallel.h"
 
 static const char *const no_lineage[] = {NULL};
 static const char *const hopper_lineage[] = {"nvidia_hopper", "nvidia_gpu", NULL};

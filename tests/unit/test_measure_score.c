@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "measure/csv.h"
+#include "io/csv.h"
 #include "measure/score.h"
 
 /* Errors 10 %, -20 %, 0 %, 50 %: mean of sizes 20 %, median (10 + 20) / 2, bias 10 %. */

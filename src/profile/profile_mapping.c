@@ -9,8 +9,8 @@
 
 #include "hw/hw_yaml.h"
 #include "io/input_file.h"
-#include "measure/mapping.h"
-#include "measure/measured_kernels.h"
+#include "profile/mapping.h"
+#include "profile/measured_kernels.h"
 
 struct importer {
   struct store *profile;

@@ -1,14 +1,14 @@
 /* `ridgeline calibrate` from tables to files: profile or mapping files → rows → fits → hardware/calibrated/<device>.yaml
  * and a report. */
-#ifndef RIDGELINE_MEASURE_CALIBRATE_RUN_H
-#define RIDGELINE_MEASURE_CALIBRATE_RUN_H
+#ifndef RIDGELINE_CALIBRATE_CALIBRATE_RUN_H
+#define RIDGELINE_CALIBRATE_CALIBRATE_RUN_H
 
-#include "measure/calibrate.h"
+#include "calibrate/calibrate.h"
 
 struct calibrate_run {
   struct calibrate_options fit;
   const char *profile; /* SQLite file; NULL = all mapping files, into memory */
-  const char *data_directory, *mapping_directory; /* NULL = searched, see measure_places.h */
+  const char *data_directory, *mapping_directory; /* NULL = searched, see profile_places.h */
   const char *output_directory; /* created when absent; NULL = nothing is written */
   bool as_json;
 };

@@ -1,6 +1,6 @@
 /* Robust least squares inside a box: the numerical part of fit.h, which knows nothing of kernels. */
-#ifndef RIDGELINE_MEASURE_FIT_SOLVER_H
-#define RIDGELINE_MEASURE_FIT_SOLVER_H
+#ifndef RIDGELINE_CALIBRATE_FIT_SOLVER_H
+#define RIDGELINE_CALIBRATE_FIT_SOLVER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,11 +1,11 @@
 /* Robust fit of a kernel model's constants to measured rows: minimises the sum of a Huber loss of
  * log(predicted / measured), by Levenberg-Marquardt with finite differences inside the bounds of the model, from the
  * data-sheet defaults and a few deterministic other starts. Same rows, same constants, bit by bit. */
-#ifndef RIDGELINE_MEASURE_FIT_H
-#define RIDGELINE_MEASURE_FIT_H
+#ifndef RIDGELINE_CALIBRATE_FIT_H
+#define RIDGELINE_CALIBRATE_FIT_H
 
 #include "kernel/kernel.h"
-#include "measure/measured_kernels.h"
+#include "profile/measured_kernels.h"
 
 struct fit_options {
   size_t max_rows; /* 0 = all; else that many, chosen by the hash of the shape so that the choice is stable */

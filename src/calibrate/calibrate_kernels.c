@@ -1,7 +1,7 @@
 /* Which rows make which fits, and what each fit is worth: groups of rows → jobs (a set of groups that is fitted as one, for
  * a chip or for families with the same chips) → fits with error and intervals from rows that were held out. */
 #define _GNU_SOURCE /* qsort_r */
-#include "measure/calibrate.h"
+#include "calibrate/calibrate.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/decimal.h"
-#include "measure/parallel.h"
+#include "base/parallel.h"
 
 enum {
   ROWS_MIN = 60, /* fewer say too little of a quantile */

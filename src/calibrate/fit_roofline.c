@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "measure/fit.h"
+#include "calibrate/fit.h"
 
 static const double lowest_efficiency = 0.01, highest_efficiency = 2;
 /* Relative errors beyond this weigh less. */

@@ -1,5 +1,5 @@
 /* A counter that threads take the next piece of work from. */
-#include "measure/parallel.h"
+#include "base/parallel.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

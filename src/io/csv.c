@@ -1,5 +1,5 @@
 /* CSV tables: one pass over the text, cells copied unquoted. */
-#include "measure/csv.h"
+#include "io/csv.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Levenberg-Marquardt, Huber weights and a pattern search, sequential and in a fixed order of operations: the same problem
  * gives the same bits. Sources: Levenberg (1944), Marquardt (1963), Huber (1964); Hooke and Jeeves (1961). */
-#include "measure/fit_solver.h"
+#include "calibrate/fit_solver.h"
 
 #include <math.h>
 #include <stdlib.h>

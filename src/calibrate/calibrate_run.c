@@ -1,5 +1,5 @@
 /* Reads what was measured, calibrates, writes the files of the devices that were calibrated and the report. */
-#include "measure/calibrate_run.h"
+#include "calibrate/calibrate_run.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "io/input_file.h"
-#include "measure/measure_places.h"
+#include "profile/profile_places.h"
 
 /* ---- files ---- */
 
@@ -191,11 +191,11 @@ static enum status open_profile(const struct calibrate_run *run, struct diag_lis
   if (run->profile) {
     return store_open(run->profile, true, diags, profile);
   }
-  const char *data = measure_data_directory(run->data_directory);
+  const char *data = profile_data_directory(run->data_directory);
   uint64_t added = 0, absent = 0;
   STATUS_TRY(store_open(":memory:", false, diags, profile));
   STATUS_TRY(
-      profile_import_all(*profile, measure_mapping_directory(run->mapping_directory), data, &added, &absent, diags));
+      profile_import_all(*profile, profile_mapping_directory(run->mapping_directory), data, &added, &absent, diags));
   if (added == 0) {
     diag_file(diags, DIAG_E0001_OPEN, data, 0, 0,
               "no data: none of the measured tables is in '%s' (--data or $RIDGELINE_DATA say where they are)", data);

@@ -1,7 +1,7 @@
 /* Measured operators as kernel shapes: what calibrate fits and validate scores. Path: mapping files + published tables →
  * profile (store) → these rows. */
-#ifndef RIDGELINE_MEASURE_MEASURED_KERNELS_H
-#define RIDGELINE_MEASURE_MEASURED_KERNELS_H
+#ifndef RIDGELINE_PROFILE_MEASURED_KERNELS_H
+#define RIDGELINE_PROFILE_MEASURED_KERNELS_H
 
 #include "hw/hw.h"
 #include "kernel/kernel.h"

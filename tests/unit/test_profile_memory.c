@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "measure/measured_kernels.h"
+#include "profile/measured_kernels.h"
 
 static const char mapping[] = "source: s\ntitle: T\nurl: u\nlicence: MIT\nuse: fit\nfolder: .\n"
                               "defaults: {software: x}\n"

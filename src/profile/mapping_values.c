@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/decimal.h"
-#include "measure/mapping.h"
+#include "profile/mapping.h"
 
 /* The cell without the blanks around it; some published tables are padded. */
 static const char *trimmed(const struct csv_table *table, size_t row, int column, size_t *length) {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/decimal.h"
-#include "measure/measured_kernels.h"
+#include "profile/measured_kernels.h"
 
 enum key_kind { KEY_EXTENT, KEY_NUMBER, KEY_BOOL, KEY_FLAG, KEY_FUNCTION };
 

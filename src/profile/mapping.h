@@ -1,12 +1,12 @@
 /* A mapping file in memory: how the tables of one source become rows of a profile. mapping_load.c reads it from YAML,
  * mapping_values.c takes values out of table rows, profile_mapping.c runs it. docs/profiles.md explains the file. */
-#ifndef RIDGELINE_MEASURE_MAPPING_H
-#define RIDGELINE_MEASURE_MAPPING_H
+#ifndef RIDGELINE_PROFILE_MAPPING_H
+#define RIDGELINE_PROFILE_MAPPING_H
 
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/vec.h"
-#include "measure/csv.h"
+#include "io/csv.h"
 #include "store/store.h"
 
 enum mapping_value_kind {

@@ -1,6 +1,6 @@
 /* Comma-separated tables with a heading line (RFC 4180 quoting), whole in memory. */
-#ifndef RIDGELINE_MEASURE_CSV_H
-#define RIDGELINE_MEASURE_CSV_H
+#ifndef RIDGELINE_IO_CSV_H
+#define RIDGELINE_IO_CSV_H
 
 #include <stdbool.h>
 #include <stddef.h>

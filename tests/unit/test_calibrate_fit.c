@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "measure/fit.h"
-#include "measure/fit_solver.h"
+#include "calibrate/fit.h"
+#include "calibrate/fit_solver.h"
 
 enum { CONSTANTS = 3, ROWS = 600 };
 

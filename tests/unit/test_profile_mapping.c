@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "measure/measured_kernels.h"
+#include "profile/measured_kernels.h"
 
 /* A directory with tables and a mapping file, and a profile in memory. */
 struct fixture {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/decimal.h"
-#include "measure/calibrate.h"
+#include "calibrate/calibrate.h"
 #include "report/report.h"
 
 /* The fewest digits that read back the same double. */

@@ -1,6 +1,6 @@
 /* Rows of a profile as kernel shapes of chips: names become pointers and numbers once, rows that mean nothing here are
  * counted and said, and all are sorted so that what is fitted together lies together. */
-#include "measure/measured_kernels.h"
+#include "profile/measured_kernels.h"
 
 #include <string.h>
 

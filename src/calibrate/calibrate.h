@@ -1,11 +1,11 @@
 /* `ridgeline calibrate`: constants per chip x class x format from train rows, with their error on rows held out in turn and
  * conformal intervals; families pool the rows of their chips. Results are YAML files beside the chips (hw_calibration.h). */
-#ifndef RIDGELINE_MEASURE_CALIBRATE_H
-#define RIDGELINE_MEASURE_CALIBRATE_H
+#ifndef RIDGELINE_CALIBRATE_CALIBRATE_H
+#define RIDGELINE_CALIBRATE_CALIBRATE_H
 
 #include "base/strbuf.h"
+#include "calibrate/fit.h"
 #include "hw/hw_calibration.h"
-#include "measure/fit.h"
 
 struct calibrate_options {
   const char *device; /* chip or family id; NULL = all that have rows */

@@ -1,12 +1,12 @@
 /* A kernel model and measured rows as a problem of fit_solver.h: which rows, which starts, how constants are scaled. */
-#include "measure/fit.h"
+#include "calibrate/fit.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/intern.h"
-#include "measure/fit_solver.h"
+#include "calibrate/fit_solver.h"
 
 _Static_assert((int)FIT_PARAMETER_MAX >= (int)KERNEL_CONSTANT_MAX, "every constant of a model is a parameter");
 

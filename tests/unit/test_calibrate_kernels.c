@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
+#include "calibrate/calibrate.h"
 #include "kernel/kernel_fit.h"
-#include "measure/calibrate.h"
 
 enum { ROWS_PER_CHIP = 900 };
 static const char *const chip_ids[] = {"nvidia_a100_pcie_40", "nvidia_a100_sxm_80"};

@@ -1,5 +1,5 @@
 /* Search order of data, mapping and chart folders. */
-#include "measure/measure_places.h"
+#include "profile/profile_places.h"
 
 #include "base/strbuf.h"
 
@@ -19,21 +19,21 @@ static const char *first_of(const char *stated, const char *variable, const char
   return !installed || access(in_source, R_OK) == 0 ? in_source : installed;
 }
 
-const char *measure_data_directory(const char *stated) {
+const char *profile_data_directory(const char *stated) {
   return first_of(stated, "RIDGELINE_DATA", "../shared/data", NULL);
 }
 
-const char *measure_mapping_directory(const char *stated) {
+const char *profile_mapping_directory(const char *stated) {
   return first_of(stated, "RIDGELINE_MEASUREMENTS", RDG_HARDWARE_DIR "/../measurements",
                   RDG_INSTALL_HARDWARE_DIR "/../measurements");
 }
 
-const char *measure_charts_directory(const char *stated) {
+const char *profile_charts_directory(const char *stated) {
   return first_of(stated, "RIDGELINE_CHARTS", RDG_HARDWARE_DIR "/../share/charts",
                   RDG_INSTALL_HARDWARE_DIR "/../charts");
 }
 
-bool measure_need_folder(const char *data_directory, const char *folder, struct diag_list *diags) {
+bool profile_need_folder(const char *data_directory, const char *folder, struct diag_list *diags) {
   struct strbuf path = {0};
   strbuf_printf(&path, "%s/%s", data_directory, folder);
   DIR *directory = path.failed ? NULL : opendir(path.data);

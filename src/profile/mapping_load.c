@@ -6,8 +6,8 @@
 
 #include "base/decimal.h"
 #include "hw/hw_yaml.h"
-#include "measure/mapping.h"
-#include "measure/measured_kernels.h"
+#include "profile/mapping.h"
+#include "profile/measured_kernels.h"
 
 enum { MAX_TABLES = 256, MAX_ENTRIES = 1024, MAX_PARTS = 8, MAX_CONDITIONS = 32, MAX_NAMES = 64 };
 

@@ -2,7 +2,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#include "measure/measured_kernels.h"
+#include "profile/measured_kernels.h"
 #include "report/report.h"
 
 struct listing {

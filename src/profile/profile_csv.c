@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/decimal.h"
-#include "measure/csv.h"
-#include "measure/mapping.h"
-#include "measure/measured_kernels.h"
+#include "io/csv.h"
+#include "profile/mapping.h"
+#include "profile/measured_kernels.h"
 
 enum { IN_OPERATOR = 1, IN_PROGRAM = 2, MAX_SOURCES = 1000 };
 

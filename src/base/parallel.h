@@ -1,7 +1,7 @@
 /* Independent pieces of work on all cores. Who uses it keeps results apart by index, so that they do not depend on the
  * number of threads. */
-#ifndef RIDGELINE_MEASURE_PARALLEL_H
-#define RIDGELINE_MEASURE_PARALLEL_H
+#ifndef RIDGELINE_BASE_PARALLEL_H
+#define RIDGELINE_BASE_PARALLEL_H
 
 #include <stddef.h>
 
