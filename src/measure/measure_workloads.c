@@ -35,6 +35,8 @@ static const char *const reference_files[] = {"llama3_train.csv", "resnet_train.
 struct workload_row {
   const char *system, *workload, *program; /* program NULL: none of that name here */
   double measured_s, unfused_s, fused_s;
+  double low_s, high_s; /* 90 % interval of fused_s */
+  double fitted_share; /* of fused_s, in kernels measured on the chip or its family */
   double published_s; /* compute time of the published tool; NaN when none */
   uint64_t collectives, collective_bytes;
 };
@@ -138,6 +140,9 @@ static enum status predict_row(struct workload_suite *suite, const struct worklo
   enum status status = program_estimate(program, &part, &cost_roofline, &options, false, &estimate);
   if (status == STATUS_OK && !estimate.refusal) {
     row->fused_s = estimate.result.time_s;
+    row->low_s = estimate.result.low_s;
+    row->high_s = estimate.result.high_s;
+    row->fitted_share = estimate.result.fitted_share + estimate.result.inherited_share;
     row->unfused_s = estimate.unfused_time_s;
     row->collectives = estimate.result.collectives;
     row->collective_bytes = estimate.result.collective_bytes;
@@ -154,6 +159,8 @@ static enum status add_row(struct workload_suite *suite, const struct csv_table 
                              .workload = arena_strndup(&suite->arena, workload, strlen(workload)),
                              .unfused_s = (double)NAN,
                              .fused_s = (double)NAN,
+                             .low_s = (double)NAN,
+                             .high_s = (double)NAN,
                              .published_s = (double)NAN};
   if (!csv_number(table, i, csv_column(table, "runtime_s"), &row.measured_s)) {
     diag_file(suite->diags, DIAG_E0003_FORMAT, table->path, (uint32_t)i + 2, 0, "'%s' is not a number of seconds",
@@ -214,6 +221,10 @@ static double error_of(double predicted, double measured) {
   return (predicted - measured) / measured;
 }
 
+static bool is_inside(const struct workload_row *row) {
+  return row->low_s <= row->measured_s && row->measured_s <= row->high_s;
+}
+
 static void add_error_cell(struct report_table *table, double predicted, double measured) {
   if (isnan(predicted)) {
     report_table_cell(table, "-");
@@ -230,11 +241,23 @@ static void add_seconds_cell(struct report_table *table, double seconds) {
   }
 }
 
+/* The interval, with a mark where the measurement is outside, and the share of the time it rests on. */
+static void add_interval_cells(struct report_table *table, const struct workload_row *row) {
+  if (isnan(row->high_s)) {
+    report_table_cell(table, "-");
+    report_table_cell(table, "-");
+    return;
+  }
+  report_table_cellf(table, "%s%.4f - %.4f", is_inside(row) ? "" : "* ", row->low_s, row->high_s);
+  report_table_cellf(table, "%.0f %%", 100 * row->fitted_share);
+}
+
 static void print_rows(const struct workload_suite *suite, struct strbuf *out) {
-  static const char *const headings[] = {"system", "workload",  "measured s", "unfused s", "error", "fused s",
-                                         "error",  "published", "error",      "not timed", "bytes", "program"};
-  static const enum report_align aligns[] = {REPORT_LEFT,  REPORT_LEFT,  REPORT_RIGHT, REPORT_RIGHT,
-                                             REPORT_RIGHT, REPORT_RIGHT, REPORT_RIGHT, REPORT_RIGHT,
+  static const char *const headings[] = {"system",  "workload",  "measured s",    "unfused s", "error",
+                                         "fused s", "error",     "90 % interval", "fitted",    "published",
+                                         "error",   "not timed", "bytes",         "program"};
+  static const enum report_align aligns[] = {REPORT_LEFT,  REPORT_LEFT,  REPORT_RIGHT, REPORT_RIGHT, REPORT_RIGHT,
+                                             REPORT_RIGHT, REPORT_RIGHT, REPORT_RIGHT, REPORT_RIGHT, REPORT_RIGHT,
                                              REPORT_RIGHT, REPORT_RIGHT, REPORT_RIGHT, REPORT_LEFT};
   struct report_table *table = report_table_new(headings, aligns, sizeof headings / sizeof headings[0]);
   if (!table) {
@@ -252,6 +275,7 @@ static void print_rows(const struct workload_suite *suite, struct strbuf *out) {
     add_error_cell(table, row->unfused_s, row->measured_s);
     add_seconds_cell(table, row->fused_s);
     add_error_cell(table, row->fused_s, row->measured_s);
+    add_interval_cells(table, row);
     add_seconds_cell(table, row->published_s);
     add_error_cell(table, row->published_s, row->measured_s);
     report_table_cellf(table, "%llu coll.", (unsigned long long)row->collectives);
@@ -297,6 +321,13 @@ static void print_scores(const struct workload_suite *suite, struct strbuf *out)
           predictor_names[p], s.count, 100 * s.mape, 100 * s.median, 100 * s.p90, 100 * s.bias, s.kendall);
     }
   }
+  size_t inside = 0, with_interval = 0;
+  for (size_t i = 0; i < suite->rows.count; i++) {
+    with_interval += isnan(suite->rows.data[i].high_s) ? 0 : 1;
+    inside += is_inside(&suite->rows.data[i]) ? 1 : 0;
+  }
+  strbuf_printf(out, "\nmeasured inside the 90 %% interval (no communication in it): %zu of %zu; * marks the others\n",
+                inside, with_interval);
   strbuf_puts(out, "\nOne device of several is predicted; collectives are counted, not timed, so errors below zero are "
                    "expected where\n"
                    "communication is exposed. The published tool's compute times are profiled on the device itself.\n");
@@ -307,11 +338,12 @@ static json_t *json_number(double value) {
 }
 
 static json_t *row_json(const struct workload_row *row) {
-  return json_pack("{s:s,s:s,s:s?,s:o,s:o,s:o,s:o,s:I,s:I}", "system", row->system, "workload", row->workload,
-                   "program", row->program, "measured_s", json_number(row->measured_s), "unfused_s",
-                   json_number(row->unfused_s), "fused_s", json_number(row->fused_s), "published_compute_s",
-                   json_number(row->published_s), "collectives_not_timed", (json_int_t)row->collectives,
-                   "collective_bytes", (json_int_t)row->collective_bytes);
+  return json_pack(
+      "{s:s,s:s,s:s?,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:I}", "system", row->system, "workload", row->workload, "program",
+      row->program, "measured_s", json_number(row->measured_s), "unfused_s", json_number(row->unfused_s), "fused_s",
+      json_number(row->fused_s), "low_s", json_number(row->low_s), "high_s", json_number(row->high_s), "fitted_share",
+      json_number(row->program ? row->fitted_share : (double)NAN), "published_compute_s", json_number(row->published_s),
+      "collectives_not_timed", (json_int_t)row->collectives, "collective_bytes", (json_int_t)row->collective_bytes);
 }
 
 static json_t *score_json(const struct score *s) {

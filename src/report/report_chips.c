@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/decimal.h"
+#include "hw/hw_calibration.h"
 #include "report/report_int.h"
 
 static void cell_si(struct report_table *table, double value, const char *unit) {
@@ -202,6 +203,38 @@ static void print_field(const struct hw_field *field, bool is_default, struct st
   put_line(out, "chosen because: ", field->chosen);
 }
 
+/* What was fitted for the chip or a family of it: the fit that is used of each class and format. */
+static void print_fits(const struct hw_chip *chip, struct strbuf *out) {
+  static const char *const headings[] = {"kernels", "operands", "rows", "MAPE", "data sheet", "measured on", "source"};
+  static const enum report_align aligns[] = {REPORT_LEFT,  REPORT_LEFT, REPORT_RIGHT, REPORT_RIGHT,
+                                             REPORT_RIGHT, REPORT_LEFT, REPORT_LEFT};
+  if (chip->fit_count == 0) {
+    strbuf_puts(out, "\nnothing was fitted for this chip or its family: constants are those of the data sheet\n");
+    return;
+  }
+  struct report_table *table = report_table_new(headings, aligns, sizeof headings / sizeof *headings);
+  for (size_t i = 0; i < chip->fit_count; i++) {
+    const struct hw_fit *fit = chip->fits[i];
+    if (hw_chip_fit(chip, fit->class_name, fit->format) != fit) {
+      continue; /* a nearer one is used */
+    }
+    report_table_cell(table, fit->class_name);
+    report_table_cell(table, fit->format);
+    report_table_cellf(table, "%llu", (unsigned long long)fit->rows);
+    report_table_cellf(table, "%.1f %%", fit->mape * 100);
+    if (isfinite(fit->data_sheet_mape)) {
+      report_table_cellf(table, "%.1f %%", fit->data_sheet_mape * 100);
+    } else {
+      report_table_cell(table, "-");
+    }
+    report_table_cell(table, fit->device);
+    report_table_cell(table, fit->sources);
+  }
+  strbuf_puts(out, "\nfitted constants (error on rows held out; docs/calibration.md)\n");
+  report_table_print_indented(table, 2, out);
+  report_table_free(table);
+}
+
 void report_chip_text(const struct hw_chip *chip, struct strbuf *out) {
   report_clean(out, chip->name);
   strbuf_puts(out, " (");
@@ -210,6 +243,7 @@ void report_chip_text(const struct hw_chip *chip, struct strbuf *out) {
   report_clean(out, chip->vendor);
   strbuf_printf(out, " %s\n\n", hw_kind_name(chip->kind));
   print_summary(chip, out);
+  print_fits(chip, out);
   strbuf_puts(out, "\nfields\n");
   for (size_t i = 0; i < chip->field_count; i++) {
     print_field(&chip->fields[i], hw_field_is_default(chip, &chip->fields[i]), out);

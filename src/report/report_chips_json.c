@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "hw/hw_calibration.h"
 #include "report/report_int.h"
 
 static json_t *figures_of(struct report_json *json, const struct hw_chip *chip) {
@@ -75,6 +76,33 @@ enum status report_chips_json(const struct hw_database *db, struct strbuf *out) 
   return report_json_finish(&json, root, out);
 }
 
+/* The fits that are used, as `chips show` lists them. */
+static json_t *fits_of(struct report_json *json, const struct hw_chip *chip) {
+  json_t *rows = json_array();
+  for (size_t i = 0; i < chip->fit_count; i++) {
+    const struct hw_fit *fit = chip->fits[i];
+    if (hw_chip_fit(chip, fit->class_name, fit->format) != fit) {
+      continue;
+    }
+    json_t *row = json_object();
+    report_json_set(json, row, "class", report_json_text(fit->class_name));
+    report_json_set(json, row, "format", report_json_text(fit->format));
+    report_json_set(json, row, "model", report_json_text(fit->model));
+    report_json_set(json, row, "device", report_json_text(fit->device));
+    report_json_set(json, row, "sources", report_json_text(fit->sources));
+    report_json_set(json, row, "rows", report_json_uint(fit->rows));
+    report_json_set(json, row, "mape", report_json_real(fit->mape));
+    report_json_set(json, row, "data_sheet_mape", report_json_real(fit->data_sheet_mape));
+    json_t *constants = json_object();
+    for (unsigned k = 0; k < fit->constant_count; k++) {
+      report_json_set(json, constants, fit->names[k], report_json_real(fit->values[k]));
+    }
+    report_json_set(json, row, "constants", constants);
+    report_json_append(json, rows, row);
+  }
+  return rows;
+}
+
 enum status report_chip_json(const struct hw_chip *chip, struct strbuf *out) {
   struct report_json json = {0};
   json_t *root = report_json_document(&json, "ridgeline-chip", NULL);
@@ -83,6 +111,7 @@ enum status report_chip_json(const struct hw_chip *chip, struct strbuf *out) {
   for (size_t i = 0; i < chip->field_count; i++) {
     report_json_append(&json, fields, field_of(&json, &chip->fields[i]));
   }
+  report_json_set(&json, root, "fits", fits_of(&json, chip));
   report_json_set(&json, root, "fields", fields);
   return report_json_finish(&json, root, out);
 }
