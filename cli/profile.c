@@ -9,7 +9,7 @@ static const char usage[] =
     "       ridgeline profile show FILE.db [--json] [-o FILE]\n"
     "\n"
     "  import    published tables, as mapping files say (without FILE: all of them), and CSV files of your own\n"
-    "            measurements; what the profile has of the same sources is replaced\n"
+    "            measurements; what the profile has of the same source (a CSV: and device) is replaced\n"
     "  export    all operators, or all programs, as CSV\n"
     "  show      rows per source, device, operator, format and split, with licence and use\n"
     "\n"

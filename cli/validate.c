@@ -13,6 +13,8 @@ static const char usage[] =
     "  operators      measured kernels (products, attention, MoE layers, passes) on rows that no constant has seen, "
     "beside\n"
     "                 simpler and published predictors; ends with the goals\n"
+    "  neusight       f32 operators and whole programs of eager PyTorch on eleven GPUs, four of them unseen, beside\n"
+    "                 published predictors\n"
     "\n"
     "  --list         names of all suites and what they are\n"
     "  --data DIR     where the measured tables are (default: $RIDGELINE_DATA, else ../shared/data)\n"

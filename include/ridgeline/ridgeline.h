@@ -249,7 +249,7 @@ typedef struct rdg_profile_import_result {
 } rdg_profile_import_result;
 
 /* Puts measured rows into the profile `path`, an SQLite file (docs/profiles.md), and creates it when there is none. What it
- * has of the same sources is replaced; a file that fails leaves it as it was. `options` and `result` may be NULL. */
+ * has of the same source (of a CSV: and device) is replaced; a file that fails leaves it as it was. `options` and `result` may be NULL. */
 rdg_status rdg_profile_import(rdg_context *ctx, const char *path, const rdg_profile_import_options *options,
                               rdg_profile_import_result *result);
 /* All operators, or all programs, as CSV. */

@@ -4,6 +4,7 @@
 
 #include "api/api_context.h"
 #include "calibrate/calibrate_run.h"
+#include "hw/hw_calibration.h"
 
 const char *rdg_calibration_directory(rdg_context *ctx) {
   if (ctx->calibration_directory[0] == '\0') {
@@ -15,16 +16,6 @@ const char *rdg_calibration_directory(rdg_context *ctx) {
     strbuf_release(&path);
   }
   return ctx->calibration_directory;
-}
-
-/* "2026-11-30"; other digits are not a calendar's business here. */
-static bool is_date(const char *text) {
-  static const char form[] = "0000-00-00";
-  bool is_good = strlen(text) == sizeof form - 1;
-  for (size_t i = 0; is_good && form[i] != '\0'; i++) {
-    is_good = form[i] == '-' ? text[i] == '-' : text[i] >= '0' && text[i] <= '9';
-  }
-  return is_good;
 }
 
 static void today(char text[16]) {
@@ -45,10 +36,15 @@ rdg_status rdg_calibrate(rdg_context *ctx, const rdg_calibrate_options *options,
   }
   char date[16];
   today(date);
-  if (options->date && !is_date(options->date)) {
+  if (options->date && !hw_calibration_is_date(options->date)) {
     diag_file(&ctx->diags, DIAG_E0601_USAGE, NULL, 0, 0, "'%s' is not a date; one is written like 2026-11-30",
               options->date);
     return RDG_ERROR_INPUT;
+  }
+  char mappings[sizeof ctx->beside + 32];
+  const char *mapping_directory = options->mapping_directory;
+  if (!mapping_directory) {
+    mapping_directory = api_installed_folder(ctx, "RIDGELINE_MEASUREMENTS", "measurements", mappings, sizeof mappings);
   }
   struct calibrate_run run = {.fit = {.device = options->device,
                                       .class_name = options->class_name,
@@ -60,11 +56,11 @@ rdg_status rdg_calibrate(rdg_context *ctx, const rdg_calibrate_options *options,
                                       .user = options->user},
                               .profile = options->profile,
                               .data_directory = options->data_directory,
-                              .mapping_directory = options->mapping_directory,
+                              .mapping_directory = mapping_directory,
                               .output_directory = options->output_directory,
                               .as_json = options->report == RDG_FORMAT_JSON};
   struct strbuf out = {0};
-  enum status result = measure_calibrate(&ctx->chips, &run, &ctx->diags, &out);
+  enum status result = calibrate_run_all(&ctx->chips, &run, &ctx->diags, &out);
   if (result != STATUS_OK) {
     strbuf_release(&out);
     return api_result(ctx, api_status(result));

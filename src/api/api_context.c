@@ -1,6 +1,7 @@
 /* Contexts: configuration, diagnostics, the chip database, output. */
 #include "api/api_context.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,12 +19,30 @@ rdg_status api_status(enum status status) {
   return (rdg_status)status;
 }
 
+/* PREFIX/bin/program has its files in PREFIX/share/ridgeline: an installation may be moved as a whole. */
+static void find_installation(rdg_context *ctx) {
+  static const char share[] = "/../share/ridgeline";
+  ssize_t length = readlink("/proc/self/exe", ctx->beside, sizeof ctx->beside - sizeof share);
+  if (length <= 0) {
+    ctx->beside[0] = '\0';
+    return;
+  }
+  ctx->beside[length] = '\0';
+  char *folder = strrchr(ctx->beside, '/');
+  memcpy(folder ? folder : ctx->beside, share, sizeof share);
+  (void)snprintf(ctx->installed_hardware, sizeof ctx->installed_hardware, "%s/hardware", ctx->beside);
+  if (access(ctx->installed_hardware, R_OK) != 0) {
+    ctx->beside[0] = ctx->installed_hardware[0] = '\0';
+  }
+}
+
 rdg_context *rdg_context_new(const rdg_config *config) {
   rdg_context *ctx = calloc(1, sizeof *ctx);
   if (!ctx) {
     return NULL;
   }
   diag_init(&ctx->diags);
+  find_installation(ctx);
   if (config) {
     ctx->memory_budget_bytes = config->memory_budget_bytes;
     ctx->hardware_directory = config->hardware_directory ? strdup(config->hardware_directory) : NULL;
@@ -95,7 +114,18 @@ void api_begin(rdg_context *ctx) {
   }
 }
 
-/* $RIDGELINE_HARDWARE, the source tree that this build came from, the installed files. */
+const char *api_installed_folder(const rdg_context *ctx, const char *variable, const char *name, char *path,
+                                 size_t size) {
+  const char *from_environment = getenv(variable);
+  if (!ctx->beside[0] || (from_environment && *from_environment)
+      || snprintf(path, size, "%s/%s", ctx->beside, name) >= (int)size) {
+    return NULL;
+  }
+  return path;
+}
+
+/* $RIDGELINE_HARDWARE, the files installed with the running program, the source tree that this build came from, the files
+ * installed where the build was configured to. */
 const char *api_hardware_directory(const rdg_context *ctx) {
   const char *from_environment = getenv("RIDGELINE_HARDWARE");
   if (ctx->hardware_directory) {
@@ -103,6 +133,9 @@ const char *api_hardware_directory(const rdg_context *ctx) {
   }
   if (from_environment && *from_environment) {
     return from_environment;
+  }
+  if (ctx->installed_hardware[0]) {
+    return ctx->installed_hardware;
   }
   return access(RDG_HARDWARE_DIR, R_OK) == 0 ? RDG_HARDWARE_DIR : RDG_INSTALL_HARDWARE_DIR;
 }

@@ -15,6 +15,8 @@ struct rdg_context {
   struct hw_database chips;
   bool chips_loaded;
   char calibration_directory[4096]; /* filled on first use */
+  char beside[4096]; /* share/ridgeline of the prefix that the running program is installed in; "" when it is not */
+  char installed_hardware[4096 + 16]; /* hardware/ in there, or "" */
 };
 
 struct rdg_program {
@@ -25,6 +27,10 @@ struct rdg_program {
 rdg_status api_status(enum status status);
 /* Where chip files are read from. */
 const char *api_hardware_directory(const rdg_context *ctx);
+/* A folder installed beside the chip files of the running program, in `path`; NULL when the environment variable says
+ * otherwise or the program is not an installed one: the callee then searches. */
+const char *api_installed_folder(const rdg_context *ctx, const char *variable, const char *name, char *path,
+                                 size_t size);
 /* Loads the chip files on first use; bad files are diagnostics and left out. */
 rdg_status api_need_chips(rdg_context *ctx);
 /* Resolves an id, alias or path of a YAML file. */

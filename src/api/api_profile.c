@@ -32,8 +32,13 @@ static enum status import_files(rdg_context *ctx, struct store *profile, const r
                                 rdg_profile_import_result *result) {
   const char *data = profile_data_directory(options->data_directory);
   if (options->file_count == 0) {
-    return profile_import_all(profile, profile_mapping_directory(options->mapping_directory), data, &result->rows,
-                              &result->absent_tables, &ctx->diags);
+    char mappings[sizeof ctx->beside + 32];
+    const char *stated = options->mapping_directory;
+    if (!stated) {
+      stated = api_installed_folder(ctx, "RIDGELINE_MEASUREMENTS", "measurements", mappings, sizeof mappings);
+    }
+    return profile_import_all(profile, profile_mapping_directory(stated), data, &result->rows, &result->absent_tables,
+                              &ctx->diags);
   }
   enum status status = STATUS_OK;
   for (size_t i = 0; i < options->file_count; i++) {

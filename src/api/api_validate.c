@@ -45,11 +45,16 @@ rdg_status rdg_validate(rdg_context *ctx, const char *suite, const rdg_validate_
     return RDG_ERROR_INPUT;
   }
   struct strbuf out = {0}, page = {0};
-  struct measure_options wanted = {.data_directory = options->data_directory,
-                                   .as_json = options->format == RDG_FORMAT_JSON,
-                                   .chip = options->chip,
-                                   .class_name = options->class_name,
-                                   .page = options->page ? &page : NULL};
+  char mappings[sizeof ctx->beside + 32], charts[sizeof ctx->beside + 32];
+  struct measure_options wanted = {
+      .data_directory = options->data_directory,
+      .mapping_directory =
+          api_installed_folder(ctx, "RIDGELINE_MEASUREMENTS", "measurements", mappings, sizeof mappings),
+      .charts_directory = api_installed_folder(ctx, "RIDGELINE_CHARTS", "charts", charts, sizeof charts),
+      .as_json = options->format == RDG_FORMAT_JSON,
+      .chip = options->chip,
+      .class_name = options->class_name,
+      .page = options->page ? &page : NULL};
   enum status result = row->run(&ctx->chips, &wanted, &ctx->diags, &out);
   if (result != STATUS_OK) {
     strbuf_release(&out);

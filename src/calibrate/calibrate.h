@@ -12,6 +12,8 @@ struct calibrate_options {
   const char *class_name; /* NULL = all */
   const char *format; /* NULL = all */
   const char *date; /* "2026-11-30", written into the results; the caller knows what day it is */
+  /* The rows are somebody's own and not all there are: writing keeps what they say nothing of, and fits of more chips. */
+  bool is_partial;
   size_t max_rows; /* per fit; 0 = 3000 */
   unsigned threads; /* 0 = all cores; the result does not depend on it */
   void (*progress)(void *user, const char *what, size_t done, size_t total); /* may be NULL */

@@ -120,7 +120,8 @@ unsigned calibrate_intervals(const double *predicted_s, const double *residuals,
       while (bin < wanted && end > first && rows[end - 1].predicted_s >= below) {
         end--; /* `below` parts the rows exactly: equal predictions stay together */
       }
-      if (bin < wanted && (end - first < INTERVAL_ROWS || count - end < INTERVAL_ROWS)) {
+      bool is_ascending = used == 0 || below > intervals[used - 1].below_s; /* rounding may join two bounds */
+      if (bin < wanted && (end - first < INTERVAL_ROWS || count - end < INTERVAL_ROWS || !is_ascending)) {
         continue;
       }
       set_quantiles(rows + first, end - first, sorted, &intervals[used]);
@@ -184,15 +185,17 @@ static enum status hold_out(const struct plan *plan, const struct job *job, cons
     }
     struct fit_result result;
     status = fit_kernel(model, seen, seen_count, &options, &result);
-    /* too few others: what is left are the constants that saw the part, or nothing would be said of it */
-    const double *constants = status == STATUS_INPUT ? values : result.values;
+    bool is_fitted = status == STATUS_OK; /* too few others: the part is timed as without any rows, by the data sheet */
     status = status == STATUS_INPUT ? STATUS_OK : status;
     for (size_t i = 0; i < scored->count && status == STATUS_OK; i++) {
       const struct measured_kernel *row = scored->data[i];
       if (part_of(plan, job, row) == part) {
         struct kernel_time time;
         double own[KERNEL_CONSTANT_MAX];
-        fit_constants_for(model, row->chip, row->shape.class_of, row->shape.format, constants, own);
+        model->defaults(row->chip, row->shape.class_of, row->shape.format, own);
+        if (is_fitted) {
+          fit_constants_for(model, row->chip, row->shape.class_of, row->shape.format, result.values, own);
+        }
         model->time(row->chip, &row->shape, own, &time);
         predicted_s[i] = fmin(longest_s, fmax(shortest_s, time.time_s));
         residuals[i] = fmin(largest_residual, fmax(-largest_residual, log(row->latency_s / time.time_s)));
@@ -252,7 +255,7 @@ static double data_sheet_mape(const struct kernel_model *model, const struct row
     struct kernel_time time;
     model->defaults(row->chip, row->shape.class_of, row->shape.format, values);
     model->time(row->chip, &row->shape, values, &time);
-    sum += fabs(time.time_s / row->latency_s - 1);
+    sum += fmin(expm1(largest_residual), fabs(time.time_s / row->latency_s - 1));
   }
   return sum / (double)rows->count;
 }

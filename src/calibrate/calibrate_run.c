@@ -26,7 +26,7 @@ static enum status make_directories(const char *directory, struct diag_list *dia
     return STATUS_MEMORY;
   }
   bool is_made = true;
-  for (char *slash = strchr(path + 1, '/'); slash && is_made; slash = strchr(slash + 1, '/')) {
+  for (char *slash = strchr(path + (*path == '/'), '/'); slash && is_made; slash = strchr(slash + 1, '/')) {
     *slash = '\0';
     is_made = mkdir(path, 0777) == 0 || errno == EEXIST;
     *slash = '/';
@@ -57,21 +57,27 @@ static enum status replace_file(const char *path, const struct strbuf *text, str
   return status;
 }
 
-static bool has_fit(const struct calibration *result, const struct hw_fit *fit) {
+static const struct hw_fit *find_fit(const struct calibration *result, const struct hw_fit *fit) {
   for (size_t i = 0; i < result->fits.count; i++) {
     const struct hw_fit *other = &result->fits.data[i];
     if (strcmp(other->device, fit->device) == 0 && strcmp(other->class_name, fit->class_name) == 0
         && strcmp(other->format, fit->format) == 0) {
-      return true;
+      return other;
     }
   }
-  return false;
+  return NULL;
 }
 
-/* False for fits that this calibration was asked for: what it did not fit again has too few rows now, and goes. */
-static bool is_left_out(const struct calibrate_options *options, const struct hw_fit *fit) {
-  return (options->class_name && strcmp(options->class_name, fit->class_name) != 0)
-         || (options->format && strcmp(options->format, fit->format) != 0);
+/* Whether a fit of the old file stays. A calibration of all rows replaces what it was asked for: what it did not fit again
+ * has too few rows now, and goes. One of somebody's own rows takes nothing away, and does not put the fit of fewer chips
+ * in place of that of more. */
+static bool stays(const struct calibrate_options *options, const struct hw_fit *old, const struct hw_fit *fresh) {
+  if (options->is_partial) {
+    return fresh == NULL || fresh->chip_count < old->chip_count;
+  }
+  bool is_left_out = (options->class_name && strcmp(options->class_name, old->class_name) != 0)
+                     || (options->format && strcmp(options->format, old->format) != 0);
+  return is_left_out && fresh == NULL;
 }
 
 /* Fits of the file at `path` that stay, into `old`. A file that is absent has none. */
@@ -99,18 +105,25 @@ static enum status write_device(const struct calibration *result, const struct c
   struct calibration merged = {0}; /* borrows from `result` and `old` */
   struct strbuf text = {0};
   arena_init(&old.arena, 0);
-  enum status status = options->class_name || options->format ? read_old(path, &old, diags) : STATUS_OK;
+  bool is_merged = options->class_name || options->format || options->is_partial;
+  enum status status = is_merged ? read_old(path, &old, diags) : STATUS_OK;
   const char *date = NULL;
   for (size_t i = 0; i < result->fits.count && status == STATUS_OK; i++) {
     const struct hw_fit *fit = &result->fits.data[i];
-    if (strcmp(fit->device, device) == 0) {
+    bool is_of_device = strcmp(fit->device, device) == 0, is_better = true;
+    for (size_t k = 0; k < old.fits.count && is_of_device && is_better; k++) {
+      is_better = !(find_fit(result, old.fits.data[k]) == fit && stays(options, old.fits.data[k], fit));
+    }
+    if (is_of_device) {
       date = fit->date;
+    }
+    if (is_of_device && is_better) {
       status = vec_push(&merged.fits, *fit) ? STATUS_OK : STATUS_MEMORY;
     }
   }
   for (size_t i = 0; i < old.fits.count && status == STATUS_OK; i++) {
     struct hw_fit fit = *old.fits.data[i];
-    if (strcmp(fit.device, device) == 0 && is_left_out(options, &fit) && !has_fit(result, &fit)) {
+    if (strcmp(fit.device, device) == 0 && stays(options, &fit, find_fit(result, &fit))) {
       fit.date = date; /* of the file: its last calibration */
       status = vec_push(&merged.fits, fit) ? STATUS_OK : STATUS_MEMORY;
     }
@@ -159,11 +172,12 @@ static json_t *fit_json(const struct hw_fit *fit) {
   for (unsigned i = 0; i < fit->interval_count; i++) {
     json_array_append_new(intervals, interval_json(&fit->intervals[i]));
   }
-  return json_pack("{s:s,s:b,s:s,s:s,s:s,s:s,s:s,s:s,s:I,s:f,s:f,s:f,s:f,s:o,s:o}", "device", fit->device, "is_family",
-                   (int)fit->is_family, "class", fit->class_name, "format", fit->format, "model", fit->model, "date",
-                   fit->date, "sources", fit->sources, "chips", fit->chips, "rows", (json_int_t)fit->rows, "mape",
-                   fit->mape, "median", fit->median, "p90", fit->p90, "bias", fit->bias, "constants", constants,
-                   "intervals", intervals);
+  json_t *data_sheet = isfinite(fit->data_sheet_mape) ? json_real(fit->data_sheet_mape) : json_null();
+  return json_pack("{s:s,s:b,s:s,s:s,s:s,s:s,s:s,s:s,s:I,s:f,s:f,s:f,s:f,s:o,s:o,s:o}", "device", fit->device,
+                   "is_family", (int)fit->is_family, "class", fit->class_name, "format", fit->format, "model",
+                   fit->model, "date", fit->date, "sources", fit->sources, "chips", fit->chips, "rows",
+                   (json_int_t)fit->rows, "mape", fit->mape, "median", fit->median, "p90", fit->p90, "bias", fit->bias,
+                   "data_sheet_mape", data_sheet, "constants", constants, "intervals", intervals);
 }
 
 /* docs/json.md, "calibration". */
@@ -172,9 +186,10 @@ enum status calibration_write_json(const struct calibration *result, struct strb
   for (size_t i = 0; i < result->fits.count; i++) {
     json_array_append_new(fits, fit_json(&result->fits.data[i]));
   }
+  bool is_whole = json_array_size(fits) == result->fits.count; /* a fit is missing when memory is exhausted */
   json_t *document = json_pack("{s:s,s:i,s:s,s:o}", "format", "ridgeline-calibration", "format_version", 1, "version",
                                RDG_VERSION, "fits", fits);
-  char *text = document ? json_dumps(document, JSON_INDENT(2) | JSON_PRESERVE_ORDER) : NULL;
+  char *text = document && is_whole ? json_dumps(document, JSON_INDENT(2) | JSON_PRESERVE_ORDER) : NULL;
   json_decref(document);
   if (!text) {
     return STATUS_MEMORY;
@@ -221,21 +236,23 @@ static enum status write_report(const struct calibration *result, const struct c
   return out->failed ? STATUS_MEMORY : STATUS_OK;
 }
 
-enum status measure_calibrate(const struct hw_database *chips, const struct calibrate_run *run, struct diag_list *diags,
+enum status calibrate_run_all(const struct hw_database *chips, const struct calibrate_run *run, struct diag_list *diags,
                               struct strbuf *out) {
   struct store *profile = NULL;
   struct measured_kernels kernels = {0};
   struct calibration result = {0};
+  struct calibrate_options fit = run->fit;
+  fit.is_partial = run->profile != NULL;
   enum status status = open_profile(run, diags, &profile);
   if (status == STATUS_OK) {
     status = measured_kernels_load(&kernels, profile, chips, diags);
   }
   store_close(profile);
   if (status == STATUS_OK) {
-    status = calibrate_kernels(&kernels, chips, &run->fit, diags, &result);
+    status = calibrate_kernels(&kernels, chips, &fit, diags, &result);
   }
   if (status == STATUS_OK && run->output_directory) {
-    status = calibration_write_files(&result, &run->fit, run->output_directory, diags);
+    status = calibration_write_files(&result, &fit, run->output_directory, diags);
   }
   if (status == STATUS_OK) {
     status = write_report(&result, run, out);

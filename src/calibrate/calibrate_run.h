@@ -14,7 +14,7 @@ struct calibrate_run {
 };
 
 /* Appends the report to `out`. Files appear whole or not at all, after everything was fitted. */
-enum status measure_calibrate(const struct hw_database *chips, const struct calibrate_run *run, struct diag_list *diags,
+enum status calibrate_run_all(const struct hw_database *chips, const struct calibrate_run *run, struct diag_list *diags,
                               struct strbuf *out);
 /* Writes one file per device of `result`. Fits that a file there has of classes or formats that `options` left out are
  * kept; files of other devices are not touched. */

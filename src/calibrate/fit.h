@@ -24,11 +24,13 @@ struct fit_result {
 
 /* All rows have the model's class and one format; they may be of several chips (a family is fitted so), which then have
  * equal weight and equal parts of max_rows. STATUS_OK, or STATUS_INPUT when there are fewer rows than 3 x constants
- * (`result` then holds the defaults of the first row's chip), or STATUS_MEMORY. Source of the method: Levenberg (1944), Marquardt (1963); Huber (1964). */
+ * (`result` then holds the defaults of the first row's chip), or STATUS_MEMORY. Source of the method: Levenberg (1944),
+ * Marquardt (1963); Huber (1964). */
 enum status fit_kernel(const struct kernel_model *model, const struct measured_kernel *const *rows, size_t count,
                        const struct fit_options *options, struct fit_result *result);
-/* Constants of the unit "choice" name the kernel that a back end launches; they are the chip's own (`defaults`), no fit moves
- * them. Writes `fitted` with the choices of `chip` in place of its own; what a fit of several chips is applied with. */
+/* Constants of the unit "choice" name the kernel that a back end launches; they are the chip's own (`defaults`), no fit
+ * moves them. Writes `fitted` with the choices of `chip` in place of its own; what a fit of several chips is applied
+ * with. */
 bool fit_is_choice(const struct kernel_constant *constant);
 void fit_constants_for(const struct kernel_model *model, const struct hw_chip *chip, enum kernel_class class_of,
                        enum kernel_format format, const double *fitted, double *values);

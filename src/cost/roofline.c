@@ -154,7 +154,9 @@ void roofline_task_estimate(const struct roofline_chip *rc, const struct work_gr
   struct roofline_traffic traffic;
   roofline_task_load(rc, graph, task, out, &load, &traffic);
   bool is_product = has_matrix_demand(graph, task);
-  if (!is_product || !roofline_fitted_task(rc, graph, task, &traffic, out)) {
+  bool is_fitted = is_product ? roofline_fitted_task(rc, graph, task, &traffic, out)
+                              : roofline_fitted_pass(rc, graph, task, &traffic, out);
+  if (!is_fitted) {
     double launches = 1 + (is_product ? add_matrix(rc, graph, task, &load, out) : 0);
     out->result.resource_s[WORK_BOUND_LAUNCH] = rc->launch_s * launches;
     out->result.time_s = slowest_resource(&out->result) + rc->launch_s * launches;
@@ -472,6 +474,9 @@ static void fill_interval(const struct roofline_sums *sums, struct work_result *
     below += sums->class_below_s[c] * sums->class_below_s[c];
     above += sums->class_above_s[c] * sums->class_above_s[c];
   }
+  /* the start of a program: between half and twice what is assumed */
+  below += 0.25 * result->dispatch_s * result->dispatch_s;
+  above += result->dispatch_s * result->dispatch_s;
   result->low_s = fmax(0, result->time_s - sqrt(below));
   result->high_s = result->time_s + sqrt(above);
   double total = sums->time_s > 0 ? sums->time_s : 1;

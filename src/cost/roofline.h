@@ -51,6 +51,7 @@ struct roofline_chip {
   unsigned parts_count;
   bool is_vector_known;
   struct kernel_constants gemm[KERNEL_FORMAT_COUNT]; /* `fit` NULL where nothing was fitted */
+  struct kernel_constants pass[2]; /* element-wise kernels of 32 and of 16 bits */
   bool has_fits;
   struct kernel_interval unfitted; /* of tasks that data-sheet rules time */
 };
@@ -123,6 +124,8 @@ struct roofline_task {
   uint8_t matrix_precision; /* enum work_precision, of f32 products */
   uint8_t refused; /* dtype that the chip does not take; NONE else */
   struct kernel_interval interval; /* factors of the time */
+  bool is_timed_by_model; /* of kernel/, with fitted constants; else by data-sheet rules */
+  const struct kernel_constants *pass; /* the constants of an element-wise kernel, in the roofline_chip; else NULL */
   bool is_fitted, is_inherited; /* timed with constants measured on the chip, on another one of its family */
   uint64_t vector_dtypes; /* bit per dtype whose arithmetic runs in another type, or far slower than f32 */
 };
@@ -147,12 +150,17 @@ struct roofline_fitted {
   const struct kernel_constants *constants;
   struct kernel_shape shape;
   struct roofline_stage_work product;
+  bool is_convolution;
 };
 /* False when the task is not one matrix product of a type that was measured on the chip or its family. */
 bool roofline_fitted_shape(const struct roofline_chip *rc, const struct work_graph *graph, const struct work_task *task,
                            const struct roofline_traffic *traffic, struct roofline_fitted *out);
 /* Times such a task: resources, time, interval. The engines of `out` are filled already. */
 bool roofline_fitted_task(const struct roofline_chip *rc, const struct work_graph *graph, const struct work_task *task,
+                          const struct roofline_traffic *traffic, struct roofline_task *out);
+
+/* The same for element-wise kernels. False when the task is none or such kernels were not measured. */
+bool roofline_fitted_pass(const struct roofline_chip *rc, const struct work_graph *graph, const struct work_task *task,
                           const struct roofline_traffic *traffic, struct roofline_task *out);
 
 /* What one contraction stage asks of the matrix unit. */

@@ -1,5 +1,6 @@
 /* Why one task takes its time: the resources, the efficiency factors and the constants behind them, as text. */
 #include <inttypes.h>
+#include <math.h>
 
 #include "cost/roofline.h"
 
@@ -70,13 +71,28 @@ static void put_gemm(const struct roofline_chip *rc, const struct work_graph *gr
   }
 }
 
-/* A product timed by a fitted kernel model: what ran and which constants, with where they come from. */
-static void put_fitted(const struct roofline_chip *rc, const struct roofline_fitted *fitted, struct strbuf *out) {
+/* Which constants a kernel was timed with and where they come from. */
+static void put_constants(const struct kernel_constants *constants, const struct kernel_interval *interval,
+                          struct strbuf *out) {
+  const struct kernel_model *model = constants->model;
+  const struct hw_fit *fit = constants->fit;
+  strbuf_printf(
+      out, "  fitted    %s, %s %s: %" PRIu64 " rows of %s (%s), error %.1f %%; 90 %% between %.2f and %.2f times\n",
+      model->name, fit->class_name, fit->format, fit->rows, fit->device, fit->sources, fit->mape * 100, interval->low,
+      interval->high);
+  for (unsigned i = 0; i < model->constant_count; i++) {
+    strbuf_printf(out, "              %-28s %.4g %s\n", model->constants[i].name, constants->values[i],
+                  model->constants[i].unit);
+  }
+}
+
+/* A product timed by a fitted kernel model. */
+static void put_fitted(const struct roofline_chip *rc, const struct roofline_fitted *fitted,
+                       const struct roofline_task *estimate, struct strbuf *out) {
   const struct kernel_gemm *gemm = &fitted->shape.gemm;
   const struct kernel_constants *constants = fitted->constants;
-  const struct kernel_model *model = constants->model;
   struct kernel_time time;
-  model->time(rc->hw, &fitted->shape, constants->values, &time);
+  constants->model->time(rc->hw, &fitted->shape, constants->values, &time);
   strbuf_printf(out, "  gemm      batch %.0f m %.0f n %.0f k %.0f, %s", gemm->batch, gemm->m, gemm->n, gemm->k,
                 dtype_name(fitted->product.wanted));
   if (fitted->product.runs_as != fitted->product.wanted) {
@@ -84,16 +100,20 @@ static void put_fitted(const struct roofline_chip *rc, const struct roofline_fit
   }
   strbuf_printf(out, ", %.4g GFLOP\n", fitted->product.flop_count / 1e9);
   if (time.tile_m > 0) {
-    strbuf_printf(out, "  tiles     %.0f x %.0f, split of k %.0f, %.0f waves\n", time.tile_m, time.tile_n, time.split,
+    strbuf_printf(out, "  tiles     %.0f x %.0f, split of k %.0f, %.2f waves\n", time.tile_m, time.tile_n, time.split,
                   time.waves);
   }
-  strbuf_printf(out, "  fitted    %s, %s %s: %" PRIu64 " rows of %s (%s), error %.1f %%\n", model->name,
-                constants->fit->class_name, constants->fit->format, constants->fit->rows, constants->fit->device,
-                constants->fit->sources, constants->fit->mape * 100);
-  for (unsigned i = 0; i < model->constant_count; i++) {
-    strbuf_printf(out, "              %-28s %.4g %s\n", model->constants[i].name, constants->values[i],
-                  model->constants[i].unit);
+  double slowest = 0;
+  for (unsigned r = 0; r < WORK_BOUND_LAUNCH; r++) {
+    slowest = fmax(slowest, estimate->result.resource_s[r]);
   }
+  double beyond_s = estimate->result.time_s - slowest - estimate->result.resource_s[WORK_BOUND_LAUNCH];
+  if (beyond_s > 0) {
+    strbuf_printf(
+        out, "  beyond    %12.3f us that resources do not hide: what the others leave exposed, split of k, clock\n",
+        beyond_s * 1e6);
+  }
+  put_constants(constants, &estimate->interval, out);
 }
 
 /* The types of element-wise arithmetic, and what they run as. */
@@ -154,15 +174,22 @@ void roofline_explain(const struct work_graph *graph, uint32_t task_index, const
   unsigned products = roofline_count_products(graph, task);
   struct roofline_fitted fitted;
   if (products == 1 && roofline_fitted_shape(&rc, graph, task, &traffic, &fitted)) {
-    put_fitted(&rc, &fitted, out);
+    put_fitted(&rc, &fitted, &estimate, out);
     products = 0;
+  } else if (estimate.pass != NULL) {
+    put_constants(estimate.pass, &estimate.interval, out);
   }
+  bool is_fitted = estimate.is_timed_by_model;
   for (uint32_t i = 0; i < task->stage_count && products > 0; i++) {
     put_gemm(&rc, graph, &graph->stages.data[task->stage_first + i], &load, products == 1, out);
   }
   put_vector(&rc, graph, task, out);
-  strbuf_printf(out, "  traffic   %.3f MB off chip at %.4g GB/s x %.2f, %.3f MB in all", traffic.off_chip_bytes / 1e6,
-                chip->memory_Bps / 1e9, chip->memory_efficiency, traffic.cache_bytes / 1e6);
+  strbuf_printf(out, "  traffic   %.3f MB off chip at %.4g GB/s", estimate.off_chip_bytes / 1e6,
+                chip->memory_Bps / 1e9);
+  if (!is_fitted) {
+    strbuf_printf(out, " x %.2f", chip->memory_efficiency);
+  }
+  strbuf_printf(out, ", %.3f MB in all", traffic.cache_bytes / 1e6);
   if (rc.resident_bytes > 0) {
     strbuf_printf(out, "; working sets up to %.1f MB stay on chip", rc.resident_bytes / 1e6);
   }

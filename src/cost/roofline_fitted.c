@@ -31,6 +31,12 @@ void roofline_fits_init(struct roofline_chip *rc) {
   const struct kernel_shape any = {
       .class_of = KERNEL_ELEMENTWISE, .format = KERNEL_FORMAT_F32, .pass = {1, 1, 1, 1, 0, 0}};
   kernel_interval_of(&none, &any, 0, &rc->unfitted);
+  if (!kernel_constants_of(rc->hw, KERNEL_ELEMENTWISE, KERNEL_FORMAT_F32, &rc->pass[0])) {
+    rc->pass[0].fit = NULL;
+  }
+  if (!kernel_constants_of(rc->hw, KERNEL_ELEMENTWISE, KERNEL_FORMAT_F16, &rc->pass[1])) {
+    rc->pass[1].fit = NULL;
+  }
   for (size_t i = 0; i < sizeof format_rows / sizeof format_rows[0]; i++) {
     enum kernel_format format = (enum kernel_format)format_rows[i].format;
     if (!kernel_constants_of(rc->hw, KERNEL_GEMM, format, &rc->gemm[format])) {
@@ -84,6 +90,7 @@ bool roofline_fitted_shape(const struct roofline_chip *rc, const struct work_gra
   if (out->constants == NULL || gemm.m == 0 || gemm.n == 0 || gemm.k == 0 || gemm.batch == 0) {
     return false;
   }
+  out->is_convolution = stage->kind == WORK_CONVOLUTION;
   out->shape = (struct kernel_shape){
       .class_of = KERNEL_GEMM,
       .format = (enum kernel_format)(out->constants - rc->gemm),
@@ -95,6 +102,32 @@ bool roofline_fitted_shape(const struct roofline_chip *rc, const struct work_gra
   }
   set_traffic(&out->shape, traffic->off_chip_bytes, traffic->cache_bytes);
   return true;
+}
+
+/* Widens an interval in the logarithm. */
+static struct kernel_interval widened(struct kernel_interval interval, double factor) {
+  interval.low = pow(interval.low, factor);
+  interval.high = pow(interval.high, factor);
+  return interval;
+}
+
+/* What the interval rests on. Measured rows are single products: batches of them run other kernels of the same library,
+ * and convolutions other ones altogether, which borrow the constants and not the confidence. */
+static void set_evidence(const struct roofline_chip *rc, const struct roofline_fitted *fitted,
+                         struct roofline_task *out) {
+  const double batched_widening = 1.5;
+  kernel_interval_of(fitted->constants, &fitted->shape, out->result.time_s, &out->interval);
+  bool is_batched = fitted->shape.gemm.batch > fitted->product.passes;
+  if (fitted->is_convolution) {
+    out->interval.low = fmin(out->interval.low, rc->unfitted.low);
+    out->interval.high = fmax(out->interval.high, rc->unfitted.high);
+    return;
+  }
+  if (is_batched) {
+    out->interval = widened(out->interval, batched_widening);
+  }
+  out->is_inherited = is_batched || fitted->constants->is_inherited;
+  out->is_fitted = !out->is_inherited;
 }
 
 bool roofline_fitted_task(const struct roofline_chip *rc, const struct work_graph *graph, const struct work_task *task,
@@ -123,8 +156,53 @@ bool roofline_fitted_task(const struct roofline_chip *rc, const struct work_grap
   out->matrix_dtype = (uint8_t)fitted.product.runs_as;
   out->matrix_wanted = (uint8_t)fitted.product.wanted;
   out->matrix_precision = fitted.product.precision;
-  out->is_inherited = fitted.constants->is_inherited;
+  out->is_timed_by_model = true;
+  set_evidence(rc, &fitted, out);
+  return true;
+}
+
+/* Element-wise kernels by the width of what they compute: two sizes were measured. */
+static const struct kernel_constants *pass_constants(const struct roofline_chip *rc, const struct work_graph *graph,
+                                                     const struct work_task *task) {
+  if (task->stage_count == 0) {
+    return NULL;
+  }
+  const struct work_stage *stage = &graph->stages.data[task->stage_first + task->stage_count - 1];
+  unsigned bits = dtype_storage_bits((enum dtype)stage->dtype);
+  const struct kernel_constants *constants = bits == 32 ? &rc->pass[0] : bits == 16 ? &rc->pass[1] : NULL;
+  return constants != NULL && constants->fit != NULL ? constants : NULL;
+}
+
+bool roofline_fitted_pass(const struct roofline_chip *rc, const struct work_graph *graph, const struct work_task *task,
+                          const struct roofline_traffic *traffic, struct roofline_task *out) {
+  const struct kernel_constants *constants = task->kind == WORK_ELEMENTWISE ? pass_constants(rc, graph, task) : NULL;
+  if (constants == NULL || !(traffic->cache_bytes > 0)) {
+    return false;
+  }
+  const struct kernel_format_info *format =
+      kernel_format_info(constants == &rc->pass[0] ? KERNEL_FORMAT_F32 : KERNEL_FORMAT_F16);
+  struct kernel_shape shape = {
+      .class_of = KERNEL_ELEMENTWISE,
+      .format = constants == &rc->pass[0] ? KERNEL_FORMAT_F32 : KERNEL_FORMAT_F16,
+      .cached_bytes = fmax(0, traffic->cache_bytes - traffic->off_chip_bytes),
+      .pass = {.rows = 1,
+               .columns = fmax(1, traffic->cache_bytes / format->a_bytes),
+               .reads = 1,
+               .function = HW_FUNCTION_COUNT},
+  };
+  struct kernel_time time;
+  constants->model->time(rc->hw, &shape, constants->values, &time);
+  double *resource_s = out->result.resource_s;
+  resource_s[WORK_BOUND_MEMORY] = time.memory_s;
+  resource_s[WORK_BOUND_CACHE] = time.cache_s;
+  resource_s[WORK_BOUND_LAUNCH] = time.launch_s;
+  double other_s =
+      fmax(resource_s[WORK_BOUND_VECTOR], fmax(resource_s[WORK_BOUND_FUNCTION], resource_s[WORK_BOUND_INTEGER]));
+  out->result.time_s = fmax(time.time_s, other_s + time.launch_s);
+  out->is_timed_by_model = true;
+  out->pass = constants;
+  out->is_inherited = constants->is_inherited;
   out->is_fitted = !out->is_inherited;
-  kernel_interval_of(fitted.constants, &fitted.shape, out->result.time_s, &out->interval);
+  kernel_interval_of(constants, &shape, out->result.time_s, &out->interval);
   return true;
 }

@@ -1,5 +1,6 @@
 /* Fitted constants: hardware/calibrated/<device>.yaml to struct hw_fit, and which chip uses which. Documents are read
- * through hw_yaml, every key is checked. Path: measure/ writes the files, kernel/ gives the names a meaning. */
+ * through hw_yaml, every key is checked. Path: calibrate/ writes the files, kernel/ gives the names a
+ * meaning. */
 #include "hw/hw_calibration.h"
 
 #include <dirent.h>
@@ -346,8 +347,7 @@ static bool read_fit(struct reader *r, const struct hw_node *node) {
   return is_good && !r->is_out_of_memory;
 }
 
-/* "2026-11-30" */
-static bool is_date(const char *text) {
+bool hw_calibration_is_date(const char *text) {
   static const char form[] = "0000-00-00";
   bool is_good = strlen(text) == sizeof form - 1;
   for (size_t i = 0; i < sizeof form - 1 && is_good; i++) {
@@ -377,7 +377,7 @@ static bool read_document(struct reader *r, const struct hw_node *root) {
   bool is_good = check_keys(r, root, "a calibration file", names, NAME_COUNT(names));
   is_good = word_in(r, root, "device", &r->device) && is_good;
   const struct hw_node *date = child_of(r, root, "date", HW_NODE_SCALAR, true);
-  if (date != NULL && !is_date(date->text)) {
+  if (date != NULL && !hw_calibration_is_date(date->text)) {
     (void)refuse(r, DIAG_E0303_VALUE, date->offset, "'%s' is written like 2026-11-30", "date");
     date = NULL;
   }

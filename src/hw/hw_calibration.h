@@ -16,7 +16,7 @@
  *               data_sheet: 0.21}                                      # mape with data-sheet constants; optional
  *       flops: [2.1e6, 2.2e12]         # range of the rows, for the remark that a shape is outside
  *       bytes: [2.6e5, 1.1e9]
- *       constants: {matrix_efficiency: 0.81, launch: 2.1e-6}
+ *       constants: {matrix_efficiency: 0.81, launch_s: 2.1e-6}
  *       intervals:                     # measured / predicted, 5 % and 95 % quantile, by predicted time
  *         - {below: 1e-5, rows: 3000, low: 0.86, high: 1.19}
  *         - {rows: 8350, low: 0.9, high: 1.12}
@@ -60,9 +60,11 @@ const struct hw_fit *hw_chip_fit(const struct hw_chip *chip, const char *class_n
 /* Reads every file below directory/calibrated (a missing folder is no error) and ties the fits to the chips; called by
  * hw_database_load. Bad files are reported and left out. */
 enum status hw_calibration_load(struct hw_database *db, const char *directory, struct diag_list *diags);
-/* The same from one text in memory, for tests and for `--calibration FILE`: replaces fits of the same device, class and
+/* The same from one text in memory, such as that of a calibration just made: replaces fits of the same device, class and
  * format. Nothing of `source` is kept. */
 enum status hw_calibration_parse(struct hw_database *db, const struct source *source, struct diag_list *diags);
+/* True for a text like "2026-11-30"; whether there is such a day is not asked. */
+bool hw_calibration_is_date(const char *text);
 /* Ties the database's fits to a chip that was loaded from its own file; hw_chip_load and hw_chip_parse call it. */
 enum status hw_calibration_attach(struct hw_database *db, struct hw_chip *chip);
 

@@ -45,7 +45,11 @@ static const char *read_cell(struct csv_table *table, struct csv_reader *r) {
   return arena_strndup(&table->arena, start, (size_t)(r->at - start));
 }
 
-/* Reads one line of cells; false when memory is exhausted. */
+static bool is_at_line_end(const struct csv_reader *r) {
+  return r->at >= r->end || *r->at == '\n' || *r->at == '\r';
+}
+
+/* Reads one line of cells, or up to what follows a closing quote without a comma; false when memory is exhausted. */
 static bool read_row(struct csv_table *table, struct csv_reader *r, size_t *cells) {
   for (*cells = 0;;) {
     const char *cell = read_cell(table, r);
@@ -58,8 +62,6 @@ static bool read_row(struct csv_table *table, struct csv_reader *r, size_t *cell
     }
     r->at++;
   }
-  r->at += r->at < r->end && *r->at == '\r';
-  r->at += r->at < r->end && *r->at == '\n';
   return true;
 }
 
@@ -72,12 +74,18 @@ static enum status read_rows(struct csv_table *table, const struct input_file *f
       continue;
     }
     size_t cells;
-    const char *before = reader.at;
     if (!read_row(table, &reader, &cells)) {
       return STATUS_MEMORY;
     }
+    if (!is_at_line_end(&reader)) {
+      diag_file(diags, DIAG_E0003_FORMAT, table->path, line, 0,
+                "cell %zu of this row goes on behind its closing quote; a quote inside a cell is written twice", cells);
+      return STATUS_INPUT;
+    }
+    reader.at += reader.at < reader.end && *reader.at == '\r';
+    reader.at += reader.at < reader.end && *reader.at == '\n';
     table->columns = table->columns ? table->columns : cells;
-    if (cells != table->columns || reader.at == before) {
+    if (cells != table->columns) {
       diag_file(diags, DIAG_E0003_FORMAT, table->path, line, 1, "this row has %zu cells, the heading has %zu", cells,
                 table->columns);
       return STATUS_INPUT;

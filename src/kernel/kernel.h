@@ -2,8 +2,8 @@
  *
  * The models are mechanistic (tiles and waves, split-K, occupancy, cache levels, launch), so that a constant fitted on one
  * set of shapes holds on others and, being an efficiency or a ratio, carries over to chips of the same family. The same
- * function serves all who need it: measure/ fits the constants on measured rows (calibrate) and scores them (validate),
- * cost/ times the tasks of programs with them. Where nothing was fitted, `defaults` derives the constants from the chip's
+ * function serves all who need it: calibrate/ fits the constants on measured rows, measure/ scores them (validate), cost/
+ * times the tasks of programs with them. Where nothing was fitted, `defaults` derives the constants from the chip's
  * data sheet. docs/kernels.md states every formula; constants are rows of a table per model.
  *
  * All quantities are doubles: seconds, bytes, elements. The functions are pure and do not allocate.
@@ -93,8 +93,8 @@ struct kernel_shape {
   /* Of a kernel inside a program (not KERNEL_WARM): of the operands' bytes those that are on chip already, and bytes that
    * fused neighbours read and write beyond the operands and the result. 0 for a kernel on its own. */
   double cached_bytes, extra_bytes;
-  /* Of a pass over a three-dimensional array: its outermost extent, of which `rows` is a multiple; 0 = not known, as 1. Layouts
-   * of TPUs put any two of the extents on registers. */
+  /* Of a pass over a three-dimensional array: its outermost extent, of which `rows` is a multiple; 0 = not known, as 1.
+   * Layouts of TPUs put any two of the extents on registers. */
   double planes;
   union {
     struct kernel_gemm gemm;
@@ -116,8 +116,8 @@ enum { KERNEL_CONSTANT_MAX = 24 };
 
 struct kernel_constant {
   const char *name; /* as in calibration files: "matrix_efficiency" */
-  const char
-      *unit; /* "fraction", "s", "B", "-"; "choice": which kernel a back end launches, set by `defaults`, not fitted */
+  /* "fraction", "s", "B", "-"; "choice": which kernel a back end launches, set by `defaults`, not fitted */
+  const char *unit;
   double lower, upper; /* the fit stays inside; both > 0 are searched on a logarithmic scale */
   const char *meaning;
 };
@@ -131,7 +131,8 @@ struct kernel_model {
   bool (*applies)(enum kernel_class class_of, enum kernel_format format, const struct hw_chip *chip);
   /* Constants from the data sheet alone, for a chip without a fit and as the start of a fit. Inside the bounds. */
   void (*defaults)(const struct hw_chip *chip, enum kernel_class class_of, enum kernel_format format, double *values);
-  /* Requires a shape with all extents >= 1 and a chip that predicts (hw_chip.missing == NULL). Always finite and > 0. */
+  /* Requires a shape with all extents from 1 to 2^63 and a chip that predicts (hw_chip.missing == NULL). Always finite and
+   * > 0. */
   void (*time)(const struct hw_chip *chip, const struct kernel_shape *shape, const double *values,
                struct kernel_time *out);
 };

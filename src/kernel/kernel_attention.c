@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "kernel/kernel.h"
+#include "kernel/kernel_arithmetic.h"
 
 enum {
   LAUNCH,
@@ -90,21 +91,9 @@ static const double cache_efficiency = 0.5;
 /* Beyond any real extent; keeps products of five extents finite. */
 static const double extent_max = 1e18;
 
-static double greatest(double a, double b) {
-  return a > b ? a : b;
-}
-
-static double least(double a, double b) {
-  return a < b ? a : b;
-}
-
-static double clamp(double value, double lower, double upper) {
-  return greatest(lower, least(value, upper));
-}
-
 /* Choices are whole numbers; a fit that moves them a little changes nothing. */
 static double choice(double value, unsigned constant) {
-  return clamp(floor(value + 0.5), constants[constant].lower, constants[constant].upper);
+  return kernel_clamp(floor(value + 0.5), constants[constant].lower, constants[constant].upper);
 }
 
 struct attention {
@@ -126,7 +115,7 @@ struct blocks {
 };
 
 static double extent(double value) {
-  return clamp(value, 1, extent_max);
+  return kernel_clamp(value, 1, extent_max);
 }
 
 static void read_shape(const struct kernel_shape *shape, const double *values, struct attention *a) {
@@ -134,12 +123,12 @@ static void read_shape(const struct kernel_shape *shape, const double *values, s
   const struct kernel_format_info *format = kernel_format_info(shape->format);
   a->batch = extent(in->batch);
   a->queries = extent(in->queries);
-  a->context = greatest(extent(in->context), a->queries);
+  a->context = kernel_greatest(extent(in->context), a->queries);
   a->heads = extent(in->heads);
-  a->kv_heads = least(extent(in->kv_heads), a->heads);
+  a->kv_heads = kernel_least(extent(in->kv_heads), a->heads);
   a->head_dim = extent(in->head_dim);
   a->has_window = in->window > 0;
-  a->window = a->has_window ? least(extent(in->window), a->context) : a->context;
+  a->window = a->has_window ? kernel_least(extent(in->window), a->context) : a->context;
   a->past = a->context - a->queries;
   a->is_causal = in->is_causal;
   a->scheme = (enum scheme)choice(values[SCHEME], SCHEME);
@@ -159,30 +148,30 @@ static void read_shape(const struct kernel_shape *shape, const double *values, s
  * Without causality every tile ends at the last key. */
 static void count_tiles(const struct attention *a, struct blocks *out) {
   double size = a->tile_queries;
-  double ratio = greatest(1, floor(size / a->tile_keys + 0.5)), keys = size / ratio;
+  double ratio = kernel_greatest(1, floor(size / a->tile_keys + 0.5)), keys = size / ratio;
   double window = a->scheme == SCHEME_UNSKIPPED ? a->context : a->window;
   double count = ceil(a->queries / size), last = count - 1;
   double end_last = ceil(a->context / keys);
   double end_first = a->is_causal ? ceil((a->past + size) / keys) : end_last, slope = a->is_causal ? ratio : 0;
   double shift = a->past + 1 - window; /* first key of tile 0, from 0; negative: none is left out */
   double skipping = shift < 0 ? ceil(-shift / size) : 0; /* first tile that leaves keys out */
-  double skipped_first = floor(shift / keys), skippers = greatest(0, count - skipping);
+  double skipped_first = floor(shift / keys), skippers = kernel_greatest(0, count - skipping);
   double ends = last * end_first + slope * last * (last - 1) / 2 + end_last;
   double begins = 0;
   if (skippers > 0) {
     begins = skippers * skipped_first + ratio * (count * last - skipping * (skipping - 1)) / 2;
   }
   /* a tile sees most just before or where the window starts to cut, or is the last */
-  const double candidates[] = {last, clamp(skipping - 1, 0, greatest(0, last - 1)),
-                               clamp(skipping, 0, greatest(0, last - 1))};
+  const double candidates[] = {last, kernel_clamp(skipping - 1, 0, kernel_greatest(0, last - 1)),
+                               kernel_clamp(skipping, 0, kernel_greatest(0, last - 1))};
   double longest = 1;
   for (unsigned c = 0; c < sizeof candidates / sizeof candidates[0]; c++) {
     double i = candidates[c];
     double end = i >= last ? end_last : end_first + i * slope;
-    longest = greatest(longest, end - (i >= skipping ? skipped_first + i * ratio : 0));
+    longest = kernel_greatest(longest, end - (i >= skipping ? skipped_first + i * ratio : 0));
   }
   out->count = count;
-  out->tiles = greatest(count, ends - begins);
+  out->tiles = kernel_greatest(count, ends - begins);
   out->longest = longest;
   out->tile_queries = size;
   out->tile_keys = keys;
@@ -193,7 +182,7 @@ static double mean_keys(const struct attention *a) {
   if (!a->is_causal) {
     return a->window;
   }
-  double growing = clamp(a->window - a->past, 0, a->queries); /* queries that the window does not cut */
+  double growing = kernel_clamp(a->window - a->past, 0, a->queries); /* queries that the window does not cut */
   double pairs = growing * a->past + growing * (growing + 1) / 2 + (a->queries - growing) * a->window;
   return pairs / a->queries;
 }
@@ -239,9 +228,9 @@ static double core_rate(const struct hw_chip *chip, enum kernel_format format, c
     efficiency = values[GENERIC_EFFICIENCY];
   }
   if (chip->kind != HW_KIND_GPU && chip->matrix_columns > 0) {
-    efficiency *= least(1, a->head_dim / chip->matrix_columns);
+    efficiency *= kernel_least(1, a->head_dim / chip->matrix_columns);
   }
-  return matrix_rate(chip, format) / greatest(1, chip->cores) * efficiency;
+  return matrix_rate(chip, format) / kernel_greatest(1, chip->cores) * efficiency;
 }
 
 static double exp_rate(const struct hw_chip *chip) {
@@ -257,27 +246,27 @@ struct traffic {
 
 static void move(const struct hw_chip *chip, const struct kernel_shape *shape, const struct attention *a,
                  const double *values, struct traffic *out) {
-  double seen = least(a->window - 1 + a->queries, a->context);
+  double seen = kernel_least(a->window - 1 + a->queries, a->context);
   double key_bytes = 2 * a->batch * a->kv_heads * seen * a->head_dim * a->b_bytes;
   double query_bytes = a->batch * a->heads * a->queries * a->head_dim * (a->a_bytes + a->c_bytes);
   double bytes = key_bytes + query_bytes;
   double memory_Bps = chip->memory_Bps * values[MEMORY_EFFICIENCY];
-  double cache_Bps = greatest(chip->cache_Bps * cache_efficiency, memory_Bps);
-  double cached_bytes = clamp(shape->cached_bytes, 0, bytes), off_chip_bytes = bytes - cached_bytes;
+  double cache_Bps = kernel_greatest(chip->cache_Bps * cache_efficiency, memory_Bps);
+  double cached_bytes = kernel_clamp(shape->cached_bytes, 0, bytes), off_chip_bytes = bytes - cached_bytes;
   out->append_s = 0;
   if (shape->flags & KERNEL_WARM) {
     /* what exceeds the capacity soon displaces everything: least recently used goes first */
-    double fill = bytes / (values[CACHE_SHARE] * greatest(1, chip->cache_size_bytes)), square = fill * fill;
+    double fill = bytes / (values[CACHE_SHARE] * kernel_greatest(1, chip->cache_size_bytes)), square = fill * fill;
     double hit = 1 / (1 + square * square);
     cached_bytes = hit * bytes;
     off_chip_bytes = bytes - cached_bytes;
     double tokens = a->batch * a->queries, elements = a->kv_heads * a->head_dim;
     double append_bytes = 2 * tokens * elements * (a->a_bytes + a->b_bytes) * values[APPEND_PASSES];
-    double threads = tokens * least(append_threads, elements);
+    double threads = tokens * kernel_least(append_threads, elements);
     out->append_s = append_bytes * ((1 - hit) / memory_Bps + hit / cache_Bps)
-                    + threads / core_threads * values[APPEND] / greatest(1, chip->cores);
+                    + threads / core_threads * values[APPEND] / kernel_greatest(1, chip->cores);
   } else {
-    off_chip_bytes += clamp(shape->extra_bytes, 0, 1e300);
+    off_chip_bytes += kernel_clamp(shape->extra_bytes, 0, 1e300);
   }
   out->off_chip_bytes = off_chip_bytes;
   out->cache_s = cached_bytes / cache_Bps;
@@ -285,19 +274,19 @@ static void move(const struct hw_chip *chip, const struct kernel_shape *shape, c
 }
 
 static double beside(double blocks_s, double transfer_s, double overlap) {
-  return greatest(blocks_s, transfer_s) + (1 - overlap) * least(blocks_s, transfer_s);
+  return kernel_greatest(blocks_s, transfer_s) + (1 - overlap) * kernel_least(blocks_s, transfer_s);
 }
 
 /* `count` blocks over the cores: all work shared evenly plus the end, when cores wait for the last blocks. */
 static double spread(double total_s, double longest_s, double count, double cores, double tail) {
-  return greatest(longest_s, total_s / cores + tail * longest_s * (1 - least(1, cores / count)));
+  return kernel_greatest(longest_s, total_s / cores + tail * longest_s * (1 - kernel_least(1, cores / count)));
 }
 
 static void prefill_time(const struct hw_chip *chip, const struct kernel_shape *shape, const struct attention *a,
                          const double *values, const struct traffic *traffic, struct kernel_time *out) {
   struct blocks b;
   share_out(a, values, &b);
-  double cores = greatest(1, chip->cores), area = b.tile_queries * b.tile_keys;
+  double cores = kernel_greatest(1, chip->cores), area = b.tile_queries * b.tile_keys;
   double products_s = 4 * area * a->head_dim / core_rate(chip, shape->format, a, values);
   double softmax_s = area * cores / (exp_rate(chip) * values[EXP_EFFICIENCY]);
   double tile_s = beside(products_s, softmax_s, values[SOFTMAX_OVERLAP]);
@@ -331,18 +320,18 @@ static void decode_time(const struct hw_chip *chip, const struct kernel_shape *s
   double group = a->heads / a->kv_heads;
   bool is_windowed = a->scheme == SCHEME_SWAPPED && a->has_window;
   bool is_split = a->scheme != SCHEME_SWAPPED || (!a->has_window && group > 1);
-  struct decode d = {.cores = greatest(1, chip->cores), .transfer_s = traffic->once_s};
+  struct decode d = {.cores = kernel_greatest(1, chip->cores), .transfer_s = traffic->once_s};
   double heads = is_windowed ? a->heads * ceil(a->queries / a->tile_queries)
                              : a->kv_heads * ceil(a->queries * group / a->tile_queries);
   d.blocks = a->batch * heads;
-  d.tiles = greatest(1, ceil(a->context / a->tile_keys) - floor((a->context - a->window) / a->tile_keys));
+  d.tiles = kernel_greatest(1, ceil(a->context / a->tile_keys) - floor((a->context - a->window) / a->tile_keys));
   d.tile_s = 4 * a->tile_queries * a->tile_keys * a->head_dim / core_rate(chip, shape->format, a, values);
   double split = 1, best_s = split_time(&d, 1, values);
   if (is_split) {
-    double parts = clamp(least(values[SPLIT_FILL] * d.cores / d.blocks, values[SPLIT_LIMIT]), 1, d.tiles);
+    double parts = kernel_clamp(kernel_least(values[SPLIT_FILL] * d.cores / d.blocks, values[SPLIT_LIMIT]), 1, d.tiles);
     /* parts are f32 rows, written and read through the cache */
     double part_bytes = 8 * a->batch * a->heads * a->queries * a->head_dim * parts;
-    double cache_Bps = greatest(chip->cache_Bps, chip->memory_Bps);
+    double cache_Bps = kernel_greatest(chip->cache_Bps, chip->memory_Bps);
     double parts_s = split_time(&d, parts, values) + values[REDUCE] + part_bytes / cache_Bps;
     if (parts > 1 && parts_s < best_s) {
       best_s = parts_s;
@@ -421,7 +410,7 @@ static void attention_defaults(const struct hw_chip *chip, enum kernel_class cla
   bool is_decode = class_of == KERNEL_ATTENTION_DECODE;
   /* a few large cores walk over tiles without starting threads */
   double start_s = chip->kind == HW_KIND_GPU ? 2e-6 : 2e-7;
-  double vector_rate = greatest(1, chip->vector_flops[DTYPE_F32]);
+  double vector_rate = kernel_greatest(1, chip->vector_flops[DTYPE_F32]);
   const double typical[CONSTANT_COUNT] = {
       [LAUNCH] = 6 * chip->launch_s,
       [BLOCK_START] = is_decode ? start_s / 2 : start_s,
@@ -449,7 +438,7 @@ static void attention_defaults(const struct hw_chip *chip, enum kernel_class cla
       [GENERIC_HEADS] = row->generic_heads,
   };
   for (unsigned i = 0; i < CONSTANT_COUNT; i++) {
-    values[i] = clamp(typical[i], constants[i].lower, constants[i].upper);
+    values[i] = kernel_clamp(typical[i], constants[i].lower, constants[i].upper);
   }
 }
 

@@ -25,12 +25,16 @@ static double process_nm(const struct hw_chip *chip) {
   return size;
 }
 
+double kernel_vector_clock_Hz(const struct hw_chip *chip) {
+  return chip->vector_clock_Hz > 0 ? chip->vector_clock_Hz : chip->clock_Hz;
+}
+
 struct power {
   double scale_W, slope; /* P = scale · x · (voltage_floor + slope · x)² */
 };
 
 static bool power_of(const struct hw_chip *chip, double energy_J, struct power *power) {
-  double flops, size = process_nm(chip), clock = chip->vector_clock_Hz > 0 ? chip->vector_clock_Hz : chip->clock_Hz;
+  double flops, size = process_nm(chip), clock = kernel_vector_clock_Hz(chip);
   enum dtype runs_as;
   if (!(size > 0 && clock > 0 && chip->tdp_W > 0) || !hw_chip_matrix_rate(chip, DTYPE_F32, &flops, &runs_as)) {
     return false;

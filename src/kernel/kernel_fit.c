@@ -35,9 +35,9 @@ static bool is_for(const struct hw_fit *fit, enum kernel_class class_of, enum ke
          && strcmp(fit->format, kernel_format_info(format)->name) == 0 && strcmp(fit->model, model->name) == 0;
 }
 
-/* A family's constants that time a chip left out no better than its data sheet does say nothing of a chip without rows. */
+/* Constants that time rows held out no better than the data sheet does are not used, only the width of their interval. */
 static bool is_useful(const struct hw_fit *fit) {
-  return fit->chip_count < 2 || fit->mape < fit->data_sheet_mape;
+  return fit->mape < fit->data_sheet_mape;
 }
 
 static void find_fit(const struct hw_chip *chip, enum kernel_class class_of, enum kernel_format format,
@@ -112,7 +112,8 @@ void kernel_interval_of(const struct kernel_constants *constants, const struct k
   }
   widths_of(fit, time_s, &down, &up);
   if (constants->is_inherited && fit->chip_count < 2) {
-    double down_across = 0, up_across = 0;
+    /* how chips differ is what a family of several says, and the assumption where there is none */
+    double down_across = -log(unfitted_low), up_across = log(unfitted_high);
     if (constants->across != NULL) {
       widths_of(constants->across, time_s, &down_across, &up_across);
     }

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "kernel/kernel.h"
+#include "kernel/kernel_arithmetic.h"
 #include "kernel/kernel_board.h"
 
 enum {
@@ -127,29 +128,15 @@ struct estimate {
   struct tile tile;
 };
 
-static double product_clock_Hz(const struct hw_chip *chip) {
-  return chip->vector_clock_Hz > 0 ? chip->vector_clock_Hz : chip->clock_Hz;
-}
-
-static double clamp(double value, double lower, double upper) {
-  return fmin(upper, fmax(lower, value));
-}
-
-/* (a^p + b^p + c^p)^(1/p) without overflow; all >= 0, one > 0. */
-static double join(double a, double b, double c, double p) {
-  double most = fmax(a, fmax(b, c));
-  return most * pow(pow(a / most, p) + pow(b / most, p) + pow(c / most, p), 1 / p);
-}
-
 /* Off-chip bytes: an operand is read once per wave that needs it, as far as the cache does not keep it. */
 static double off_chip(const struct product *p, struct tile tile, double split, double in_flight, double columns,
                        double rows) {
   const struct kernel_gemm *g = p->gemm;
   double a = g->m * g->k * p->format->a_bytes, b = g->n * g->k * p->format->b_bytes;
   double down = ceil(g->m / tile.m), across = ceil(g->n / tile.n);
-  double products = clamp(in_flight / (down * across), 1, g->batch);
-  double missed_a = clamp(1 - p->resident_cache_bytes / (a * products), 0, 1);
-  double missed_b = clamp(1 - p->resident_cache_bytes / (b * products), 0, 1);
+  double products = kernel_clamp(in_flight / (down * across), 1, g->batch);
+  double missed_a = kernel_clamp(1 - p->resident_cache_bytes / (a * products), 0, 1);
+  double missed_b = kernel_clamp(1 - p->resident_cache_bytes / (b * products), 0, 1);
   double result = g->m * g->n * p->format->c_bytes * (split > 1 ? 1 + split : 1);
   double bytes =
       g->batch
@@ -164,7 +151,7 @@ static void consider(const struct product *p, struct tile tile, double split, st
   double area = tile.m * tile.n, down = ceil(g->m / tile.m), across = ceil(g->n / tile.n);
   double groups = g->batch * down * across * split, per_core = groups / p->chip->cores, fullest = ceil(per_core);
   double feed = area / (tile.m + tile.n);
-  double resident = clamp(floor(v[RESIDENT] / area), 1, RESIDENT_MAX);
+  double resident = kernel_clamp(floor(v[RESIDENT] / area), 1, RESIDENT_MAX);
   double share = per_core < 1 ? 1 : per_core + tail_share * (fullest - per_core);
   double in_flight_elements = fmin(fullest, resident) * area;
   double depth = ceil(g->k / split / K_STEP) * K_STEP + v[RAMP_DEPTH];
@@ -177,7 +164,7 @@ static void consider(const struct product *p, struct tile tile, double split, st
     return;
   }
   double in_flight = p->chip->cores * resident;
-  double columns = fmin(across, in_flight), rows = clamp(floor(in_flight / columns), 1, down);
+  double columns = fmin(across, in_flight), rows = kernel_clamp(floor(in_flight / columns), 1, down);
   double span = (rows * tile.m + columns * tile.n) * g->k * p->format->a_bytes;
   e.off_chip_bytes = off_chip(p, tile, split, in_flight, columns, rows);
   e.memory_s = e.off_chip_bytes / p->memory_Bps;
@@ -186,7 +173,7 @@ static void consider(const struct product *p, struct tile tile, double split, st
   if (fmax(e.memory_s, e.cache_s) + extra_s >= best->body_s) {
     return;
   }
-  e.body_s = join(e.lanes_s, e.cache_s, e.memory_s, v[OVERLAP]) + extra_s;
+  e.body_s = kernel_join(e.lanes_s, e.cache_s, e.memory_s, v[OVERLAP]) + extra_s;
   if (e.body_s < best->body_s) {
     *best = e;
   }
@@ -220,7 +207,7 @@ static double slowdown(double time_s, double x, bool is_benchmark) {
 static void time_product(const struct hw_chip *chip, const struct kernel_shape *shape, const double *v,
                          struct kernel_time *out) {
   bool is_benchmark = shape->flags & KERNEL_WARM;
-  double flops = 0, launch_s = is_benchmark ? v[LAUNCH] : chip->launch_s, clock = product_clock_Hz(chip);
+  double flops = 0, launch_s = is_benchmark ? v[LAUNCH] : chip->launch_s, clock = kernel_vector_clock_Hz(chip);
   enum dtype runs_as;
   hw_chip_matrix_rate(chip, DTYPE_F32, &flops, &runs_as);
   struct product p = {
@@ -229,7 +216,7 @@ static void time_product(const struct hw_chip *chip, const struct kernel_shape *
       .format = kernel_format_info(shape->format),
       .gemm = &shape->gemm,
       .core_flops = flops / chip->cores,
-      .cache_Bps = clock > 0 ? chip->cores * clock * cache_bytes_per_clock : chip->cache_Bps,
+      .cache_Bps = clock > 0 ? chip->cores * clock * cache_bytes_per_clock : fmax(chip->cache_Bps, chip->memory_Bps),
       .memory_Bps = chip->memory_Bps * v[MEMORY_EFFICIENCY],
       .resident_cache_bytes = chip->cache_size_bytes * v[CACHE_FRACTION],
       .saved_bytes = shape->cached_bytes - shape->extra_bytes,

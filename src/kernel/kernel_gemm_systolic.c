@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "kernel/kernel.h"
+#include "kernel/kernel_arithmetic.h"
 
 /* 8 x 128 elements are what one vector register of a TPU holds and what its memory layouts are tiled by: rows enter an array
  * by eights, blocks are whole groups of 128 columns. */
@@ -64,10 +65,6 @@ static bool applies(enum kernel_class class_of, enum kernel_format format, const
          && product_rate(chip, format) > 0;
 }
 
-static double within(unsigned constant, double value) {
-  return fmin(constants[constant].upper, fmax(constants[constant].lower, value));
-}
-
 static void defaults(const struct hw_chip *chip, enum kernel_class class_of, enum kernel_format format,
                      double *values) {
   (void)class_of;
@@ -87,7 +84,7 @@ static void defaults(const struct hw_chip *chip, enum kernel_class class_of, enu
       [RESIDENT_FRACTION] = constants[RESIDENT_FRACTION].lower, /* weights stream until a fit says otherwise */
   };
   for (unsigned i = 0; i < CONSTANT_COUNT; i++) {
-    values[i] = within(i, from_data_sheet[i]);
+    values[i] = kernel_clamp(from_data_sheet[i], constants[i].lower, constants[i].upper);
   }
 }
 
@@ -131,18 +128,6 @@ static double off_chip_bytes(const struct hw_chip *chip, const struct kernel_sha
   return (a_bytes + c_bytes <= chip->cache_size_bytes ? b_bytes : all) + shape->extra_bytes;
 }
 
-/* (a^p + b^p + c^p)^(1/p), scaled so that no power overflows; > 0 when any of them is. */
-static double side_by_side(double a, double b, double c, double exponent) {
-  double most = fmax(a, fmax(b, c));
-  if (!(most > 0)) {
-    return 0;
-  }
-  if (exponent == 1) {
-    return a + b + c;
-  }
-  return most * pow(pow(a / most, exponent) + pow(b / most, exponent) + pow(c / most, exponent), 1 / exponent);
-}
-
 /* Activations in more bytes than the arrays take: a kernel of its own reads and rounds them. */
 static double quantisation_s(const struct hw_chip *chip, const struct kernel_shape *shape, double a_bytes,
                              const double *values) {
@@ -164,7 +149,7 @@ static void choose_cores(const struct hw_chip *chip, const struct parts *parts, 
   for (double cores = 1;; cores = fmin(all, 2 * cores)) {
     double share = all / cores, arrays = parts->arrays_all_s * share, result = parts->result_all_s * share;
     double start = (cores - 1) * values[CORE_START];
-    double time = side_by_side(arrays, parts->memory_s, parts->on_chip_s, values[OVERLAP]) + result + start;
+    double time = kernel_join(arrays, parts->memory_s, parts->on_chip_s, values[OVERLAP]) + result + start;
     if (cores == 1 || time < best) {
       best = time;
       *out = (struct kernel_time){

@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "kernel/kernel.h"
+#include "kernel/kernel_arithmetic.h"
 
 enum {
   LAUNCH,
@@ -94,14 +95,6 @@ struct product {
   const double *values;
 };
 
-static double greatest(double a, double b) {
-  return a > b ? a : b;
-}
-
-static double least(double a, double b) {
-  return a < b ? a : b;
-}
-
 /* Share of `bytes` used again and again that a cache of `capacity` keeps. Replacing the least recently used would keep
  * nothing beyond the capacity; hashing and other policies soften that. */
 static double kept_share(double bytes, double capacity) {
@@ -136,7 +129,7 @@ static void set_traffic(struct product *p, const struct hw_chip *chip, const str
     double b_kept = kept_share(p->a_bytes + p->values[WEIGHT_COPIES] * p->b_bytes + p->c_bytes, capacity);
     p->read_bytes = p->a_bytes * (1 - a_kept) + p->b_bytes * (1 - b_kept);
   } else {
-    p->read_bytes = greatest(0, p->a_bytes + p->b_bytes - shape->cached_bytes);
+    p->read_bytes = kernel_greatest(0, p->a_bytes + p->b_bytes - shape->cached_bytes);
   }
   p->read_bytes += shape->extra_bytes;
   p->write_bytes = p->c_bytes * (1 - result_kept);
@@ -165,13 +158,13 @@ static void set_product(struct product *p, const struct hw_chip *chip, const str
   p->core_flops = flops / chip->cores * values[MATRIX_EFFICIENCY];
   p->cache_Bps = cache_rate(chip) * values[CACHE_EFFICIENCY];
   p->memory_Bps = chip->memory_Bps * values[MEMORY_EFFICIENCY];
-  p->tile_area = greatest(chip->tile_m * chip->tile_n, tiles[0][0] * tiles[0][1]);
+  p->tile_area = kernel_greatest(chip->tile_m * chip->tile_n, tiles[0][0] * tiles[0][1]);
   if (on_lanes) {
-    p->tile_area = least(p->tile_area, vector_tile_area);
+    p->tile_area = kernel_least(p->tile_area, vector_tile_area);
   }
   /* a step loads the same bytes in every format: tile_k is in elements of two bytes */
   double narrow = floor(2 / format->a_bytes + 0.5);
-  p->k_step = (chip->tile_k > 0 ? chip->tile_k : 32) * greatest(1, narrow);
+  p->k_step = (chip->tile_k > 0 ? chip->tile_k : 32) * kernel_greatest(1, narrow);
   p->is_paired = !on_lanes && chip->matrix_columns >= 256;
   set_traffic(p, chip, shape);
 }
@@ -185,17 +178,18 @@ static void try_split(const struct product *p, const double *tile, double cores,
   double in_waves = tiles_per_core <= 1
                         ? 1
                         : ceil(tiles_per_core) * (1 - values[WAVE_SOFTNESS]) + tiles_per_core * values[WAVE_SOFTNESS];
-  double resident = least(least(resident_max, greatest(1, core_sums / area)), greatest(1, ceil(tiles_per_core)));
-  double rounds = greatest(1, in_waves / resident);
+  double resident = kernel_least(kernel_least(resident_max, kernel_greatest(1, core_sums / area)),
+                                 kernel_greatest(1, ceil(tiles_per_core)));
+  double rounds = kernel_greatest(1, in_waves / resident);
   double steps = ceil(p->k / split / p->k_step);
 
   double matrix_s = in_waves * 2 * area * steps * p->k_step / (p->core_flops * (p->cores / cores));
   double step_s = rounds * steps * values[STEP];
   double loads = p->a_bytes * columns + p->b_bytes * rows
-                 - values[OPERAND_SHARING] * greatest(p->a_bytes * (columns - 1), p->b_bytes * (rows - 1));
+                 - values[OPERAND_SHARING] * kernel_greatest(p->a_bytes * (columns - 1), p->b_bytes * (rows - 1));
   double cache_s = (loads + (split > 1 ? p->split_bytes * split : p->c_bytes)) / p->cache_Bps;
 
-  double slowest = greatest(greatest(matrix_s, step_s), greatest(cache_s, memory_s));
+  double slowest = kernel_greatest(kernel_greatest(matrix_s, step_s), kernel_greatest(cache_s, memory_s));
   double sum = matrix_s + step_s + cache_s + memory_s;
   double time_s = values[LAUNCH] + slowest + values[EXPOSED] * (sum - slowest) + (split > 1 ? values[SPLIT] : 0);
   if (time_s < best->time_s) {
@@ -219,11 +213,11 @@ static void try_tile(const struct product *p, const double *tile, struct kernel_
     cores /= 2;
   }
   double rows = ceil(p->m / tile[0]), columns = ceil(p->n / tile[1]);
-  double side_by_side = least(least(rows, raster_rows), cores);
-  double passes = ceil(columns / least(columns, greatest(1, cores / side_by_side)));
+  double side_by_side = kernel_least(kernel_least(rows, raster_rows), cores);
+  double passes = ceil(columns / kernel_least(columns, kernel_greatest(1, cores / side_by_side)));
   double reread_bytes = p->a_bytes * (passes - 1) * p->reread_missing;
   double memory_s = (p->memory_bytes + reread_bytes) / p->memory_Bps;
-  double resident = least(resident_max, greatest(1, core_sums / area));
+  double resident = kernel_least(resident_max, kernel_greatest(1, core_sums / area));
   double before = best->time_s;
   try_split(p, tile, cores, 1, rows, columns, memory_s, best);
   /* splitting pays until there are tiles for all cores, and each part needs two steps */
@@ -246,7 +240,7 @@ static double quantise_time(const struct hw_chip *chip, const struct kernel_shap
 
 /* The host's time and the device's overlap; near equality both wait: an 8-norm. */
 static double behind_dispatch(double device_s, double dispatch_s) {
-  double longer = greatest(device_s, dispatch_s), ratio = least(device_s, dispatch_s) / longer;
+  double longer = kernel_greatest(device_s, dispatch_s), ratio = kernel_least(device_s, dispatch_s) / longer;
   double ratio_8 = ratio * ratio;
   ratio_8 *= ratio_8;
   ratio_8 *= ratio_8;
@@ -290,7 +284,7 @@ static void gemm_defaults(const struct hw_chip *chip, enum kernel_class class_of
       [DISPATCH] = constants[DISPATCH].lower,
       [PARTIAL_BLOCK] = 1,
       [MATRIX_EFFICIENCY] = 1.25 * (chip->matrix_efficiency > 0 ? chip->matrix_efficiency : 0.8),
-      [MEMORY_EFFICIENCY] = least(1, 1.08 * (chip->memory_efficiency > 0 ? chip->memory_efficiency : 0.9)),
+      [MEMORY_EFFICIENCY] = kernel_least(1, 1.08 * (chip->memory_efficiency > 0 ? chip->memory_efficiency : 0.9)),
       [WRITE_COST] = 1.2,
       [CACHE_EFFICIENCY] = 0.8,
       [CACHE_FRACTION] = 0.6,
@@ -305,10 +299,10 @@ static void gemm_defaults(const struct hw_chip *chip, enum kernel_class class_of
       [THROTTLE] = 0.05,
       [QUANTISE] = 2.6e-6,
       [QUANTISE_MEMORY] = 0.45,
-      [QUANTISE_ROW] = 7e-7 / greatest(1, chip->cores),
+      [QUANTISE_ROW] = 7e-7 / kernel_greatest(1, chip->cores),
   };
   for (unsigned i = 0; i < CONSTANT_COUNT; i++) {
-    values[i] = least(constants[i].upper, greatest(constants[i].lower, typical[i]));
+    values[i] = kernel_least(constants[i].upper, kernel_greatest(constants[i].lower, typical[i]));
   }
 }
 

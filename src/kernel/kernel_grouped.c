@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "kernel/kernel.h"
+#include "kernel/kernel_arithmetic.h"
 #include "kernel/kernel_experts.h"
 
 enum {
@@ -70,10 +71,6 @@ struct product {
   double time_s, compute_s, memory_s, tile_m, waves;
 };
 
-static double clamp(double value, double lower, double upper) {
-  return fmin(upper, fmax(lower, value));
-}
-
 static bool applies(enum kernel_class class_of, enum kernel_format format, const struct hw_chip *chip) {
   (void)format;
   return class_of == KERNEL_GROUPED_GEMM && chip->missing == NULL;
@@ -111,7 +108,7 @@ static void defaults(const struct hw_chip *chip, enum kernel_class class_of, enu
   values[CACHE_SHARE] = 0.5;
   values[UNALIGNED_RATE] = is_gpu ? 0.3 : 1;
   for (unsigned i = 0; i < CONSTANT_COUNT; i++) {
-    values[i] = clamp(values[i], constants[i].lower, constants[i].upper);
+    values[i] = kernel_clamp(values[i], constants[i].lower, constants[i].upper);
   }
 }
 
@@ -142,7 +139,7 @@ static struct product product_of(const struct layer *l, const double *values, do
 static double hit_share(const struct hw_chip *chip, const struct kernel_shape *shape, const double *values,
                         double weight_bytes) {
   if (!(shape->flags & KERNEL_WARM)) {
-    return clamp(shape->cached_bytes / weight_bytes, 0, 1);
+    return kernel_clamp(shape->cached_bytes / weight_bytes, 0, 1);
   }
   if (!(chip->cache_size_bytes > 0)) {
     return 0;
@@ -159,7 +156,7 @@ static struct layer layer_of(const struct hw_chip *chip, const struct kernel_sha
   l.experts = fmin(g->experts, extent_max);
   l.hidden = fmin(g->hidden, extent_max);
   l.inter = fmax(1, fmin(g->inter, extent_max) / fmax(1, g->tensor_parallel));
-  double top_k = fmin(g->top_k, l.experts), devices = clamp(g->expert_parallel, 1, extent_max);
+  double top_k = fmin(g->top_k, l.experts), devices = kernel_clamp(g->expert_parallel, 1, extent_max);
   kernel_expert_loads(tokens, top_k, l.experts, devices, g->skew, &l.loads);
   do {
     l.tiles[l.tile_sizes] = kernel_expert_tiles(&l.loads, ldexp(tile_rows_min, (int)l.tile_sizes));

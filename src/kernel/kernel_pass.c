@@ -2,12 +2,12 @@
  *
  * They take what their slowest resource takes: bytes from off-chip memory and from the last cache, special functions,
  * vector arithmetic, or the start and end of each row where rows are reduced. docs/kernels-memory.md derives the formula
- * and states its errors. Chips with vector registers of a
- * fixed shape (TPUs and the like) have kernel_pass_lanes.c.
+ * and states its errors. Chips with vector registers of a fixed shape (TPUs and the like) have kernel_pass_lanes.c.
  */
 #include <math.h>
 
 #include "kernel/kernel.h"
+#include "kernel/kernel_arithmetic.h"
 #include "kernel/kernel_board.h"
 
 enum {
@@ -50,13 +50,9 @@ static bool applies(enum kernel_class class_of, enum kernel_format format, const
   return (class_of == KERNEL_ELEMENTWISE || is_row_class(class_of)) && chip->memory_Bps > 0;
 }
 
-static double clamp(double value, double lower, double upper) {
-  return fmin(upper, fmax(lower, value));
-}
-
 /* Clocks of all cores per second; 0 when not known. */
 static double core_clocks(const struct hw_chip *chip) {
-  return chip->cores * (chip->vector_clock_Hz > 0 ? chip->vector_clock_Hz : chip->clock_Hz);
+  return chip->cores * kernel_vector_clock_Hz(chip);
 }
 
 /* Fits of the A100 (PCIe, 40 GB) and of the MI210: what a GPU without rows of its own starts from. */
@@ -124,7 +120,7 @@ static void defaults(const struct hw_chip *chip, enum kernel_class class_of, enu
       [REREADS] = 0, /* a block of rows stays on chip */
   };
   for (unsigned i = 0; i < CONSTANT_COUNT; i++) {
-    values[i] = clamp(from_data_sheet[i], constants[i].lower, constants[i].upper);
+    values[i] = kernel_clamp(from_data_sheet[i], constants[i].lower, constants[i].upper);
   }
 }
 
@@ -144,12 +140,6 @@ static double vector_time(const struct hw_chip *chip, const struct kernel_shape 
   return time_s;
 }
 
-/* (a^p + b^p + c^p)^(1/p) without overflow; all >= 0, one > 0. */
-static double join(double a, double b, double c, double p) {
-  double most = fmax(a, fmax(b, c));
-  return most * pow(pow(a / most, p) + pow(b / most, p) + pow(c / most, p), 1 / p);
-}
-
 static void time_pass(const struct hw_chip *chip, const struct kernel_shape *shape, const double *v,
                       struct kernel_time *out) {
   const struct kernel_format_info *format = kernel_format_info(shape->format);
@@ -158,7 +148,8 @@ static void time_pass(const struct hw_chip *chip, const struct kernel_shape *sha
   double elements = pass->rows * pass->columns, clocks = core_clocks(chip);
   double bytes = elements * (pass->reads * format->a_bytes + pass->writes * format->c_bytes);
   double resident = chip->cache_size_bytes * v[CACHE_FRACTION];
-  double cached = is_benchmark ? bytes * clamp(2 - bytes / resident, 0, 1) : clamp(shape->cached_bytes, 0, bytes);
+  double repeated = resident > 0 ? bytes * kernel_clamp(2 - bytes / resident, 0, 1) : 0;
+  double cached = is_benchmark ? repeated : kernel_clamp(shape->cached_bytes, 0, bytes);
   double reread = is_row && pass->columns > register_columns ? v[REREADS] * elements * format->a_bytes : 0;
   double off_chip = bytes - cached + shape->extra_bytes;
   double memory_s = off_chip / (chip->memory_Bps * v[MEMORY_EFFICIENCY]);
@@ -168,7 +159,7 @@ static void time_pass(const struct hw_chip *chip, const struct kernel_shape *sha
   double launch_s = is_benchmark ? v[LAUNCH] : chip->launch_s;
   /* One element at the full rate keeps the sum above zero for a pass that moves nothing. */
   double least_s = format->a_bytes / chip->memory_Bps;
-  double time_s = join(fmax(memory_s + cache_s, least_s), vector_s, row_s, v[OVERLAP]) + launch_s;
+  double time_s = kernel_join(fmax(memory_s + cache_s, least_s), vector_s, row_s, v[OVERLAP]) + launch_s;
   *out = (struct kernel_time){.time_s = is_benchmark ? fmax(time_s, v[DISPATCH]) : time_s,
                               .vector_s = fmax(vector_s, row_s),
                               .memory_s = memory_s,

@@ -8,6 +8,8 @@
 #include <math.h>
 
 #include "kernel/kernel.h"
+#include "kernel/kernel_arithmetic.h"
+#include "kernel/kernel_board.h"
 
 enum {
   LAUNCH,
@@ -47,10 +49,6 @@ static bool applies(enum kernel_class class_of, enum kernel_format format, const
   return is_managed && (class_of == KERNEL_ELEMENTWISE || is_row_class(class_of)) && chip->memory_Bps > 0;
 }
 
-static double clamp(double value, double lower, double upper) {
-  return fmin(upper, fmax(lower, value));
-}
-
 static void defaults(const struct hw_chip *chip, enum kernel_class class_of, enum kernel_format format,
                      double *values) {
   (void)class_of;
@@ -67,7 +65,7 @@ static void defaults(const struct hw_chip *chip, enum kernel_class class_of, enu
       [ROW_CYCLES] = 2 * 7.0 / 8,
   };
   for (unsigned i = 0; i < CONSTANT_COUNT; i++) {
-    values[i] = clamp(from_data_sheet[i], constants[i].lower, constants[i].upper);
+    values[i] = kernel_clamp(from_data_sheet[i], constants[i].lower, constants[i].upper);
   }
 }
 
@@ -80,7 +78,7 @@ static double tiled_sublanes(double extent) {
  * arrays of a program the order that pads least. */
 static double padded_elements(const struct hw_chip *chip, const struct kernel_shape *shape) {
   const struct kernel_pass *pass = &shape->pass;
-  double planes = clamp(shape->planes, 1, pass->rows);
+  double planes = kernel_clamp(shape->planes, 1, pass->rows);
   const double extents[3] = {planes, pass->rows / planes, pass->columns};
   double least = INFINITY;
   if (chip->kind != HW_KIND_TPU) {
@@ -116,8 +114,7 @@ static double compute_time(const struct hw_chip *chip, const struct kernel_shape
 }
 
 static double row_time(const struct hw_chip *chip, const struct kernel_shape *shape, const double *v) {
-  double clock_Hz = chip->vector_clock_Hz > 0 ? chip->vector_clock_Hz : chip->clock_Hz;
-  double clocks = clock_Hz * fmax(1, chip->cores);
+  double clocks = kernel_vector_clock_Hz(chip) * fmax(1, chip->cores);
   return is_row_class(shape->class_of) && clocks > 0 ? shape->pass.rows * v[ROW_CYCLES] / clocks : 0;
 }
 
@@ -128,10 +125,10 @@ static void time_pass(const struct hw_chip *chip, const struct kernel_shape *sha
   double read_bytes = elements * shape->pass.reads * format->a_bytes;
   double written_bytes = elements * shape->pass.writes * format->c_bytes;
   double bytes = read_bytes + written_bytes;
-  double room = chip->cache_size_bytes, cached = clamp(shape->cached_bytes, 0, bytes);
+  double room = chip->cache_size_bytes, cached = kernel_clamp(shape->cached_bytes, 0, bytes);
   if (shape->flags & KERNEL_WARM) {
     /* The compiler keeps what fits; of twice as much nothing is found. */
-    cached = room > 0 ? bytes * clamp(2 - bytes / room, 0, 1) : 0;
+    cached = room > 0 ? bytes * kernel_clamp(2 - bytes / room, 0, 1) : 0;
   }
   double off_chip = bytes - cached + shape->extra_bytes;
   /* What is cached is so in equal parts of operands and result. */

@@ -334,10 +334,11 @@ static bool takes(const struct neusight_filter *filter, const struct neusight_ro
 
 enum status neusight_score(const neusight_rows *rows, const struct neusight_filter *filter, enum neusight_peer peer,
                            struct score *score) {
-  double *measured = malloc((rows->count + 1) * 2 * sizeof *measured), *predicted = measured + rows->count + 1;
+  double *measured = malloc((rows->count + 1) * 2 * sizeof *measured);
   if (!measured) {
     return STATUS_MEMORY;
   }
+  double *predicted = measured + rows->count + 1;
   size_t count = 0;
   for (size_t i = 0; i < rows->count; i++) {
     const struct neusight_row *row = &rows->data[i];

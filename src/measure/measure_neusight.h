@@ -25,7 +25,8 @@ struct neusight_graph {
   VEC(const char *) nodes; /* names, in the order of the file */
   VEC(struct neusight_kernel) kernels; /* sorted by node */
 };
-/* Kernels that eager PyTorch starts for a graph file: what a node runs forward and what autograd runs for it. */
+/* Kernels that eager PyTorch starts for a graph file: what a node runs forward and what autograd runs for it. After a failure
+ * there is nothing to release. */
 enum status neusight_graph_read(struct neusight_graph *graph, const char *path, struct diag_list *diags);
 void neusight_graph_release(struct neusight_graph *graph);
 

@@ -5,9 +5,9 @@
  * backward kernel, gradients of a value used several times are added up, a permuted operand of a batched product is copied.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "measure/measure_neusight.h"
 
 enum { RANK_MAX = 4, BACKWARD_MAX = 3 };
@@ -75,6 +75,22 @@ static bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
+/* Behind the number that begins at `p`: digits, a fraction, an exponent. */
+static const char *number_end(const char *p) {
+  static const char digits[] = "0123456789";
+  p += strspn(p, digits);
+  if (*p == '.') {
+    p++;
+    p += strspn(p, digits);
+  }
+  if (*p == 'e' || *p == 'E') {
+    const char *exponent = p + 1 + (p[1] == '-' || p[1] == '+');
+    size_t length = strspn(exponent, digits);
+    p = length > 0 ? exponent + length : p;
+  }
+  return p;
+}
+
 /* The next tuple or list of numbers of a Python literal: "(4, 20, 64)". Numbers in texts do not count. */
 static bool next_dims(const char **at, struct dims *dims) {
   *dims = (struct dims){.elements = 1, .least = INFINITY};
@@ -84,8 +100,9 @@ static bool next_dims(const char **at, struct dims *dims) {
       const char *end = strchr(p + 1, '\'');
       p = end ? end : p + strlen(p) - 1;
     } else if (is_digit(*p)) {
-      char *end = NULL;
-      double value = strtod(p, &end);
+      const char *end = number_end(p);
+      double value = 0;
+      (void)decimal_parse(p, (size_t)(end - p), &value);
       dims->extent[dims->rank < RANK_MAX ? dims->rank++ : RANK_MAX - 1] = value;
       dims->elements *= value;
       dims->least = fmin(dims->least, value);
@@ -334,7 +351,11 @@ static void find_layer(const struct reader *r, size_t *first, size_t *last) {
 
 enum status neusight_graph_read(struct neusight_graph *graph, const char *path, struct diag_list *diags) {
   *graph = (struct neusight_graph){0};
-  STATUS_TRY(csv_read(&graph->table, path, diags));
+  enum status status = csv_read(&graph->table, path, diags);
+  if (status != STATUS_OK) {
+    csv_release(&graph->table);
+    return status;
+  }
   const struct csv_table *t = &graph->table;
   struct reader r = {.graph = graph,
                      .columns = {csv_column(t, "Name"), csv_column(t, "OpName"), csv_column(t, "FwOps"),

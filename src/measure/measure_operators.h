@@ -31,8 +31,8 @@ struct operator_group {
   size_t first, count; /* in measured_kernels.rows */
   size_t scored_first, scored_count; /* in operator_set.rows */
   const char *constants; /* whose constants test rows are timed with: a chip, a family, "data sheet", "no model" */
-  bool
-      folds_fitted; /* false: too few rows to fit on; cross-validated rows are timed with constants of the data sheet */
+  /* false: too few rows to fit on in some fold; its rows are timed with constants of the data sheet */
+  bool folds_fitted;
   const char *others; /* family whose other chips OPERATOR_OTHER_CHIPS was fitted on; NULL = none */
   enum status status; /* of scoring it */
 };

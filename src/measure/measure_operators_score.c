@@ -52,7 +52,8 @@ static double model_time(const struct kernel_model *model, const struct measured
   return time.time_s;
 }
 
-/* Too few rows leave the constants of the data sheet, which are then what is scored; `is_fitted` (may be NULL) tells. */
+/* Constants for the group's chip, whose choices are its own whatever chips the rows are of. Too few rows leave those of the
+ * data sheet, which are then what is scored; `is_fitted` (may be NULL) tells. */
 static enum status fit_or_defaults(const struct kernel_model *model, const row_list *rows,
                                    const struct fit_options *options, const struct operator_group *group,
                                    double *values, bool *is_fitted) {
@@ -60,7 +61,7 @@ static enum status fit_or_defaults(const struct kernel_model *model, const row_l
   model->defaults(group->chip, group->class_of, group->format, values);
   enum status status = rows->count ? fit_kernel(model, rows->data, rows->count, options, &result) : STATUS_INPUT;
   if (status == STATUS_OK) {
-    memcpy(values, result.values, sizeof result.values);
+    fit_constants_for(model, group->chip, group->class_of, group->format, result.values, values);
   }
   if (is_fitted) {
     *is_fitted = status == STATUS_OK;
@@ -122,10 +123,13 @@ struct fold_work {
 };
 
 static enum status fit_folds(struct fold_work *w) {
+  w->group->folds_fitted = true;
   for (unsigned f = 0; f < FOLDS; f++) {
+    bool is_fitted;
     STATUS_TRY(collect_learnt(w->set, w->group, f, FOLDS, &w->learnt));
     STATUS_TRY(time_two_constants(w->group, w->rows, f, &w->learnt));
-    STATUS_TRY(fit_or_defaults(w->model, &w->learnt, &fold_fit, w->group, w->values[f], &w->group->folds_fitted));
+    STATUS_TRY(fit_or_defaults(w->model, &w->learnt, &fold_fit, w->group, w->values[f], &is_fitted));
+    w->group->folds_fitted &= is_fitted;
   }
   return STATUS_OK;
 }

@@ -2,6 +2,7 @@
  * counted and said, and all are sorted so that what is fitted together lies together. */
 #include "profile/measured_kernels.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* A text of the profile and what it means; profiles have a few dozen. */
@@ -25,7 +26,7 @@ struct loading {
   struct name_table devices, classes, formats;
   VEC(bool) may_fit; /* by source */
   size_t source; /* of the last row */
-  uint64_t bad_shapes;
+  uint64_t bad_rows;
   bool out_of_memory;
 };
 
@@ -114,10 +115,12 @@ static bool add_row(void *user, const struct store_operator *row) {
     l->kernels->skipped++;
     return true;
   }
-  if (!find_source(l, row->source)
+  /* a profile's CHECKs refuse such times, but another program may have written them without asking */
+  bool has_time = row->latency_s > 0 && row->latency_s < 1e9;
+  if (!has_time || !find_source(l, row->source)
       || !measured_shape_parse((enum kernel_class)class_of->number, (enum kernel_format)format->number, row->shape,
                                &kernel.shape)) {
-    l->bad_shapes++;
+    l->bad_rows++;
     l->kernels->skipped++;
     return true;
   }
@@ -195,10 +198,11 @@ enum status measured_kernels_load(struct measured_kernels *kernels, struct store
     say_unknown(&l.devices, diags);
     say_unknown(&l.classes, diags);
     say_unknown(&l.formats, diags);
-    if (l.bad_shapes > 0) {
+    if (l.bad_rows > 0) {
       diag_file(diags, DIAG_W0603_ROWS_LEFT_OUT, NULL, 0, 0,
-                "%llu measured rows are left out: their shape lacks an extent or has an unknown or impossible one",
-                (unsigned long long)l.bad_shapes);
+                "%llu measured rows are left out: their shape lacks an extent or has an unknown or impossible one, or "
+                "their time is none",
+                (unsigned long long)l.bad_rows);
     }
   } else {
     measured_kernels_release(kernels);

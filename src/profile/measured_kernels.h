@@ -21,7 +21,7 @@ struct measured_kernels {
   struct arena arena;
   VEC(struct measured_kernel) rows; /* sorted by chip id, class, format, then as read */
   VEC(const char *) sources;
-  uint64_t skipped; /* rows whose device or format no chip of the database has, or that lack an extent */
+  uint64_t skipped; /* rows of unknown devices, classes or formats, with an impossible shape, or without a time */
 };
 
 /* Reads all operators of a profile. Unknown devices, classes and formats are counted and said once each (W0603). */
@@ -32,7 +32,7 @@ void measured_kernels_release(struct measured_kernels *kernels);
 /* A shape from its JSON text: keys are the members of the structs of kernel.h ("m", "n", "k", "batch"; "queries",
  * "context", "heads", "kv_heads", "head_dim", "window", "causal"; "tokens", "hidden", ...; "rows", "columns", "reads",
  * "writes", "vector_flops", "function"), plus "warm", "quantises", "bias" (0 or 1). Absent members have the value that
- * changes nothing (batch 1, window 0). False when a needed extent is missing, not finite or below 1. */
+ * changes nothing (batch 1, window 0). False when a needed extent is missing, below 1 or above 1e15. */
 bool measured_shape_parse(enum kernel_class class_of, enum kernel_format format, const char *json,
                           struct kernel_shape *shape);
 

@@ -86,6 +86,9 @@ unsigned measured_shape_keys(enum kernel_class class_of, const char *names[MEASU
   return count;
 }
 
+/* Far beyond any array; keeps every product of extents finite. */
+static const double largest_number = 1e15;
+
 /* False when the value is not one the key may have. */
 static bool set_value(struct kernel_shape *shape, const struct shape_key *key, double value) {
   char *at = (char *)shape + key->offset;
@@ -93,7 +96,7 @@ static bool set_value(struct kernel_shape *shape, const struct shape_key *key, d
   case KEY_EXTENT:
   case KEY_NUMBER:
     memcpy(at, &value, sizeof value);
-    return isfinite(value) && value >= key->least;
+    return value >= key->least && value <= largest_number; /* refuses NaN as well */
   case KEY_BOOL:
     *(bool *)at = value != 0;
     return value == 0 || value == 1;

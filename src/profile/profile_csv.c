@@ -9,7 +9,7 @@
 #include "profile/mapping.h"
 #include "profile/measured_kernels.h"
 
-enum { IN_OPERATOR = 1, IN_PROGRAM = 2, MAX_SOURCES = 1000 };
+enum { IN_OPERATOR = 1, IN_PROGRAM = 2, MAX_SOURCES = 1000, MAX_DEVICES = 1000 };
 
 enum column {
   COLUMN_SOURCE,
@@ -141,6 +141,10 @@ enum status profile_export_csv(struct store *profile, bool programs, struct strb
   return status == STATUS_OK && (out->failed || e.out_of_memory) ? STATUS_MEMORY : status;
 }
 
+struct met_device {
+  const char *source, *device;
+};
+
 struct csv_import {
   struct store *profile;
   const struct csv_table *csv;
@@ -148,6 +152,7 @@ struct csv_import {
   bool programs;
   int at[COLUMN_COUNT]; /* column of the file, -1 = none */
   VEC(const char *) sources; /* met so far */
+  VEC(struct met_device) devices; /* likewise */
 };
 
 static const char *cell(const struct csv_import *im, size_t row, enum column column) {
@@ -222,10 +227,25 @@ static enum status meet_source(struct csv_import *im, size_t row) {
                                 .licence = licence[0] != '\0' || known == NULL ? licence : known->licence,
                                 .may_fit = use[0] != '\0' ? strcmp(use, "fit") == 0 : known != NULL && known->may_fit};
   STATUS_TRY(store_add_source(im->profile, &source, im->diags));
-  if (known != NULL) {
-    STATUS_TRY(store_drop_rows(im->profile, name, im->programs, im->diags));
-  }
   return vec_push(&im->sources, name) ? STATUS_OK : STATUS_MEMORY;
+}
+
+/* The first row of a device in the file: what the profile has of it from the same source goes. Other devices stay, so that
+ * a source may come in several files. */
+static enum status meet_device(struct csv_import *im, size_t row) {
+  const char *source = cell(im, row, COLUMN_SOURCE), *device = cell(im, row, COLUMN_DEVICE);
+  for (size_t i = im->devices.count; i-- > 0;) {
+    if (strcmp(im->devices.data[i].device, device) == 0 && strcmp(im->devices.data[i].source, source) == 0) {
+      return STATUS_OK;
+    }
+  }
+  if (im->devices.count == MAX_DEVICES) {
+    diag_file(im->diags, DIAG_E0005_LIMIT, im->csv->path, (uint32_t)row + 2, 0, "a table may have %d devices",
+              MAX_DEVICES);
+    return STATUS_LIMIT;
+  }
+  STATUS_TRY(store_drop_rows(im->profile, source, device, im->programs, im->diags));
+  return vec_push(&im->devices, ((struct met_device){source, device})) ? STATUS_OK : STATUS_MEMORY;
 }
 
 static bool shape_is_good(const struct csv_import *im, size_t row) {
@@ -282,6 +302,7 @@ static enum status import_row(struct csv_import *im, size_t row) {
   enum store_split split = STORE_TEST;
   double latency_s, spread_s, devices;
   STATUS_TRY(meet_source(im, row));
+  STATUS_TRY(meet_device(im, row));
   if (!check_row(im, row, &split, &latency_s, &spread_s, &devices)) {
     return STATUS_INPUT;
   }
@@ -327,6 +348,7 @@ enum status profile_import_csv(struct store *profile, const char *path, uint64_t
   }
   *added += status == STATUS_OK ? csv_rows(&csv) : 0;
   vec_release(&im.sources);
+  vec_release(&im.devices);
   csv_release(&csv);
   return status;
 }

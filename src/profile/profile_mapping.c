@@ -227,7 +227,7 @@ static enum status import_tables(struct importer *im, struct mapping *mapping, c
   bool is_known = store_find_source(im->profile, mapping->source.name) != NULL;
   STATUS_TRY(store_add_source(im->profile, &mapping->source, im->diags));
   if (is_known) {
-    STATUS_TRY(store_drop_rows(im->profile, mapping->source.name, false, im->diags));
+    STATUS_TRY(store_drop_rows(im->profile, mapping->source.name, NULL, false, im->diags));
   }
   for (size_t i = 0; i < mapping->tables.count; i++) {
     struct mapping_table *t = &mapping->tables.data[i];

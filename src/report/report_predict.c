@@ -373,11 +373,11 @@ static void print_basis(const struct work_result *result, struct strbuf *out) {
   double rules = fmax(0, 1 - result->fitted_share - result->inherited_share);
   strbuf_puts(out, "  basis   ");
   report_percent(out, result->fitted_share);
-  strbuf_puts(out, " of the time in kernels fitted on this chip, ");
+  strbuf_puts(out, " of the time in kernels like those measured on this chip, ");
   report_percent(out, result->inherited_share);
   strbuf_puts(out, " on others of its family, ");
   report_percent(out, rules);
-  strbuf_puts(out, " by data-sheet rules; 90 % interval ");
+  strbuf_puts(out, " by data-sheet rules or constants of other kernels; 90 % interval ");
   put_interval(result, out);
   strbuf_putc(out, '\n');
 }

@@ -1,5 +1,5 @@
 /* Opening and closing a profile, transactions, and what SQLite says when something fails. Path: mapping files and CSV →
- * store/ → measure/ reads the rows back as kernels and programs. */
+ * profile/ → store/ → profile/ reads the rows back as kernels and programs. */
 #include "store/store.h"
 
 #include <stdlib.h>

@@ -58,8 +58,10 @@ enum status store_begin(struct store *store, struct diag_list *diags);
 enum status store_commit(struct store *store, struct diag_list *diags);
 void store_rollback(struct store *store); /* forgets what was added since store_begin */
 enum status store_add_source(struct store *store, const struct store_source *source, struct diag_list *diags);
-/* Removes the operators (or programs) of a source, so that reading its tables again does not double them. */
-enum status store_drop_rows(struct store *store, const char *source, bool programs, struct diag_list *diags);
+/* Removes the operators (or programs) of a source, or only those of one device of it (NULL = all), so that reading its
+ * tables again does not double them. */
+enum status store_drop_rows(struct store *store, const char *source, const char *device, bool programs,
+                            struct diag_list *diags);
 /* NULL when no source of that name was added. */
 const struct store_source *store_find_source(struct store *store, const char *name);
 enum status store_add_operator(struct store *store, const struct store_operator *row, struct diag_list *diags);

@@ -122,14 +122,19 @@ const struct store_source *store_find_source(struct store *store, const char *na
   return row != NULL ? &row->source : NULL;
 }
 
-enum status store_drop_rows(struct store *store, const char *source, bool programs, struct diag_list *diags) {
+enum status store_drop_rows(struct store *store, const char *source, const char *device, bool programs,
+                            struct diag_list *diags) {
   const struct store_source_row *row = store_source_of_name(store, source);
   assert(row != NULL);
   sqlite3_stmt *statement = NULL;
-  STATUS_TRY(store_prepare(
-      store, programs ? "DELETE FROM program WHERE source = ?1" : "DELETE FROM operator WHERE source = ?1", diags,
-      &statement));
+  STATUS_TRY(store_prepare(store,
+                           programs ? "DELETE FROM program WHERE source = ?1 AND (?2 IS NULL OR device = ?2)"
+                                    : "DELETE FROM operator WHERE source = ?1 AND (?2 IS NULL OR device = ?2)",
+                           diags, &statement));
   sqlite3_bind_int64(statement, 1, row->id);
+  if (device != NULL) {
+    sqlite3_bind_text(statement, 2, device, -1, SQLITE_STATIC);
+  }
   enum status status = step_done(store, statement, diags);
   sqlite3_finalize(statement);
   return status;

@@ -12,7 +12,6 @@
 
 #include <cmocka.h>
 
-#include "base/parallel.h"
 #include "measure/measure_operators.h"
 
 static const char *const no_lineage[] = {NULL};
@@ -354,22 +353,6 @@ static void shapes_are_said_in_words(void **state) {
   strbuf_release(&text);
 }
 
-static void count_visit(void *user, size_t i) {
-  ((unsigned char *)user)[i]++;
-}
-
-static void every_piece_of_work_is_done_once(void **state) {
-  (void)state;
-  for (unsigned threads = 0; threads < 4; threads++) {
-    unsigned char visits[1000] = {0};
-    parallel_for(sizeof visits, threads, count_visit, visits);
-    for (size_t i = 0; i < sizeof visits; i++) {
-      assert_int_equal(visits[i], 1);
-    }
-    parallel_for(0, threads, count_visit, NULL);
-  }
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(neighbours_interpolate_in_logarithms),
@@ -383,7 +366,6 @@ int main(void) {
       cmocka_unit_test(peers_speak_of_their_rows),
       cmocka_unit_test(cycles_become_times_by_a_line),
       cmocka_unit_test(shapes_are_said_in_words),
-      cmocka_unit_test(every_piece_of_work_is_done_once),
   };
   return cmocka_run_group_tests_name("measure operators", tests, NULL, NULL);
 }

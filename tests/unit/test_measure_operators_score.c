@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "calibrate/fit.h"
 #include "kernel/kernel_fit.h"
 #include "measure/measure_operators.h"
 
@@ -138,10 +139,47 @@ static void train_rows_are_learnt_and_test_rows_of_others_are_not(void **state) 
   assert_null(f->set.groups.data[0].others);
 }
 
+/* Prefill kernels of two chips whose back ends launch different tiles, with constants that are the same for both. Constants
+ * of the other chip are then as good as the chip's own, as long as each keeps its own tiles: which kernel is launched is no
+ * constant of a fit. */
+static void other_chips_give_constants_and_not_kernels(void **state) {
+  struct fixture *f = *state;
+  static const char *const names[] = {"nvidia_a100_sxm_80", "nvidia_l40s"};
+  const struct hw_chip *first = hw_database_find(&f->chips, names[0], NULL);
+  const struct kernel_model *model = kernel_model_for(KERNEL_ATTENTION_PREFILL, KERNEL_FORMAT_BF16, first);
+  assert_non_null(model);
+  double shared[KERNEL_CONSTANT_MAX];
+  model->defaults(first, KERNEL_ATTENTION_PREFILL, KERNEL_FORMAT_BF16, shared);
+  for (size_t c = 0; c < 2; c++) {
+    const struct hw_chip *chip = hw_database_find(&f->chips, names[c], NULL);
+    double values[KERNEL_CONSTANT_MAX];
+    assert_non_null(chip);
+    fit_constants_for(model, chip, KERNEL_ATTENTION_PREFILL, KERNEL_FORMAT_BF16, shared, values);
+    for (unsigned i = 0; i < 100; i++) {
+      struct measured_kernel row = {.chip = chip, .split = STORE_FOLDS, .fold = (uint8_t)(i % 5)};
+      double queries = 512 + 700 * (i % 9);
+      struct kernel_time time;
+      row.shape.class_of = KERNEL_ATTENTION_PREFILL;
+      row.shape.format = KERNEL_FORMAT_BF16;
+      row.shape.attention = (struct kernel_attention){1 + i % 3, queries, queries, 8 << (i % 4), 8, 128, 0, true};
+      model->time(chip, &row.shape, values, &time);
+      row.latency_s = time.time_s;
+      assert_true(vec_push(&f->set.kernels.rows, row));
+    }
+  }
+  assert_int_equal(operators_score(&f->set, NULL, &f->diags), STATUS_OK);
+  assert_int_equal(f->set.groups.count, 2);
+  /* the first chip's fit starts from the very constants, which the second one's rows then confirm */
+  struct operator_score s = score(f, names[1]);
+  assert_int_equal(s.count[OPERATOR_OTHER_CHIPS], 100);
+  assert_true(s.mape[OPERATOR_OTHER_CHIPS] < 1e-3);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(folds_find_the_constants_that_made_the_rows, set_up, tear_down),
       cmocka_unit_test_setup_teardown(rows_that_may_not_be_learnt_change_nothing, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(other_chips_give_constants_and_not_kernels, set_up, tear_down),
       cmocka_unit_test_setup_teardown(train_rows_are_learnt_and_test_rows_of_others_are_not, set_up, tear_down),
   };
   return cmocka_run_group_tests_name("measure operators, score", tests, NULL, NULL);

@@ -1,17 +1,12 @@
-/* Error statistics and CSV reading, against values worked out by hand. */
+/* Error statistics, against values worked out by hand. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
-#include "io/csv.h"
 #include "measure/score.h"
 
 /* Errors 10 %, -20 %, 0 %, 50 %: mean of sizes 20 %, median (10 + 20) / 2, bias 10 %. */
@@ -83,55 +78,12 @@ static void tau_equals_its_definition_with_ties(void **state) {
   assert_true(compared > 30);
 }
 
-static enum status read_text(const char *text, struct csv_table *table, struct diag_list *diags) {
-  char path[] = "/tmp/rdg_csv_XXXXXX";
-  int fd = mkstemp(path);
-  assert_true(fd >= 0);
-  assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-  close(fd);
-  enum status status = csv_read(table, path, diags);
-  remove(path);
-  return status;
-}
-
-static void quoted_cells_and_numbers(void **state) {
-  (void)state;
-  struct diag_list diags;
-  struct csv_table table;
-  diag_init(&diags);
-  assert_int_equal(read_text("name,value,note\r\na,1.5,\"x, \"\"y\"\"\"\r\n\nb,,z\n", &table, &diags), STATUS_OK);
-  double number;
-  assert_int_equal(csv_rows(&table), 2);
-  assert_int_equal(csv_column(&table, "value"), 1);
-  assert_int_equal(csv_column(&table, "none"), -1);
-  assert_string_equal(csv_cell(&table, 0, 2), "x, \"y\"");
-  assert_true(csv_number(&table, 0, 1, &number) && number == 1.5);
-  assert_false(csv_number(&table, 1, 1, &number));
-  assert_string_equal(csv_cell(&table, 1, 2), "z");
-  csv_release(&table);
-  diag_release(&diags);
-}
-
-static void a_short_row_is_named_by_line(void **state) {
-  (void)state;
-  struct diag_list diags;
-  struct csv_table table;
-  diag_init(&diags);
-  assert_int_equal(read_text("a,b\n1,2\n3\n", &table, &diags), STATUS_INPUT);
-  assert_int_equal(diags.entries.count, 1);
-  assert_int_equal(diags.entries.data[0].line, 3);
-  csv_release(&table);
-  diag_release(&diags);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(statistics_of_four_rows),
       cmocka_unit_test(rows_without_a_prediction_do_not_count),
       cmocka_unit_test(a_reversed_order_has_tau_minus_one),
       cmocka_unit_test(tau_equals_its_definition_with_ties),
-      cmocka_unit_test(quoted_cells_and_numbers),
-      cmocka_unit_test(a_short_row_is_named_by_line),
   };
   return cmocka_run_group_tests_name("measure score", tests, NULL, NULL);
 }

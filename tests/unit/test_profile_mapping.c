@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <sqlite3.h>
 
 #include "profile/measured_kernels.h"
 
@@ -382,6 +383,7 @@ static void shapes_that_are_none(void **state) {
       "{\"m\":1,\"n\":2,\"k\":0.99}",
       "{\"m\":1,\"n\":2,\"k\":-3}",
       "{\"m\":1,\"n\":2,\"k\":1e999}",
+      "{\"m\":1,\"n\":2,\"k\":1.001e15}", /* products of extents stay finite */
       "{\"m\":1,\"n\":2,\"k\":nan}",
       "{\"m\":1,\"n\":2,\"k\":\"3\"}",
       "{\"m\":1,\"n\":2,\"k\":null}",
@@ -405,6 +407,7 @@ static void shapes_that_are_none(void **state) {
     }
   }
   assert_false(measured_shape_parse(KERNEL_SOFTMAX, KERNEL_FORMAT_F32, "{\"columns\":9,\"function\":\"exp2\"}", &s));
+  assert_false(measured_shape_parse(KERNEL_SOFTMAX, KERNEL_FORMAT_F32, "{\"columns\":9,\"reads\":1e16}", &s));
   assert_false(measured_shape_parse(KERNEL_SOFTMAX, KERNEL_FORMAT_F32, "{\"columns\":9,\"function\":0.5}", &s));
   assert_false(measured_shape_parse(KERNEL_SOFTMAX, KERNEL_FORMAT_F32, "{\"columns\":9,\"function\":99}", &s));
   assert_false(measured_shape_parse(KERNEL_SOFTMAX, KERNEL_FORMAT_F32,
@@ -459,6 +462,41 @@ static void profiles_become_kernels(void **state) {
   assert_said(f, "1 measured rows are left out: their shape lacks an extent");
   assert_int_equal(f->diags.warning_count, 4);
   measured_kernels_release(&kernels);
+  hw_database_release(&chips);
+}
+
+/* A time that the table's CHECK would have refused, written by a program that asked not to check. */
+static void times_that_are_none_are_left_out(void **state) {
+  struct fixture *f = *state;
+  char path[128];
+  path_in(f, "foreign.db", path);
+  struct store *store = NULL;
+  assert_int_equal(store_open(path, false, &f->diags, &store), STATUS_OK);
+  assert_int_equal(store_add_source(store, &(struct store_source){"a", "", "", "", true}, &f->diags), STATUS_OK);
+  store_close(store);
+  sqlite3 *db;
+  assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+  static const char rows[] =
+      "PRAGMA ignore_check_constraints = 1; INSERT INTO operator (source, device, software, op, format, shape, variant,"
+      " split, latency_s) VALUES (1, 'nvidia_h100_sxm', '', 'softmax', 'bf16', '{\"columns\":8}', '', 'train', %s)";
+  static const char *const times[] = {"0.0", "-1.0", "1e9", "9e999", "1e-5"};
+  for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+    char sql[512];
+    snprintf(sql, sizeof sql, rows, times[i]);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+  }
+  sqlite3_close(db);
+  struct hw_database chips;
+  struct measured_kernels kernels;
+  assert_int_equal(hw_database_load(&chips, RDG_SOURCE_DIR "/hardware", &f->diags), STATUS_OK);
+  assert_int_equal(store_open(path, true, &f->diags, &store), STATUS_OK);
+  assert_int_equal(measured_kernels_load(&kernels, store, &chips, &f->diags), STATUS_OK);
+  assert_int_equal(kernels.rows.count, 1);
+  assert_true(kernels.rows.data[0].latency_s == 1e-5);
+  assert_int_equal(kernels.skipped, 4);
+  assert_said(f, "4 measured rows are left out");
+  measured_kernels_release(&kernels);
+  store_close(store);
   hw_database_release(&chips);
 }
 
@@ -671,6 +709,7 @@ int main(void) {
       TEST(errors_have_their_place),
       TEST(absent_tables_are_counted),
       TEST(hostile_mappings),
+      TEST(times_that_are_none_are_left_out),
       cmocka_unit_test(shapes_from_json),
       cmocka_unit_test(shapes_that_are_none),
       TEST(profiles_become_kernels),

@@ -175,7 +175,7 @@ static void filters(void **state) {
   assert_int_equal(count_rows(&f, &(struct store_filter){.may_fit_only = true}), 4);
   assert_int_equal(count_rows(&f, &(struct store_filter){.device = "chip", .op = "gemm", .may_fit_only = true}), 2);
   assert_int_equal(count_rows(&f, &(struct store_filter){.source = "nobody"}), 0);
-  assert_int_equal(store_drop_rows(f.store, "alpha", false, &f.diags), STATUS_OK);
+  assert_int_equal(store_drop_rows(f.store, "alpha", NULL, false, &f.diags), STATUS_OK);
   assert_int_equal(count_rows(&f, NULL), 1);
   close_fixture(&f);
 }
