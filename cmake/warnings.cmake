@@ -13,6 +13,6 @@ if(RDG_SANITIZE)
   target_link_options(rdg_options INTERFACE -fsanitize=address,undefined)
 endif()
 if(RDG_COVERAGE)
-  target_compile_options(rdg_options INTERFACE --coverage -fprofile-update=atomic) # tests have threads
+  target_compile_options(rdg_options INTERFACE --coverage)
   target_link_options(rdg_options INTERFACE --coverage)
 endif()
