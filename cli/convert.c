@@ -13,7 +13,9 @@ static const char usage[] =
     "\n"
     "examples:\n"
     "  ridgeline convert examples/resnet50_inference.mlir.zst | head\n"
-    "  ridgeline convert model.mlir --form generic -o model.generic.mlir\n";
+    "  ridgeline convert model.mlir --form generic -o model.generic.mlir\n"
+    "  ridgeline convert exported.mlir.bc -o exported.mlir      # a portable artifact\n"
+    "  ridgeline convert module_0001.before_optimizations.txt -o model.mlir      # XLA's HLO text\n";
 
 static int run(int argc, char **argv);
 const struct cli_command cli_convert = {"convert", "canonical text, pretty or generic", usage, run};

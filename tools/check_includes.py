@@ -12,6 +12,7 @@ ALLOWED = {
     "io": {"base"},
     "ir": {"base"},
     "mlir": {"ir", "base"},
+    "import": {"ir", "base"},
     "analyze": {"ir", "base"},
     "hw": {"base"},
     "work": {"hw", "base"},
@@ -20,11 +21,11 @@ ALLOWED = {
     "cost": {"kernel", "work", "hw", "base"},
     "lower": {"ir", "analyze", "work", "hw", "base"},
     "report": {"work", "hw", "base"},
-    "program": {"io", "mlir", "ir", "analyze", "lower", "work", "hw", "kernel", "cost", "base"},
+    "program": {"io", "mlir", "import", "ir", "analyze", "lower", "work", "hw", "kernel", "cost", "base"},
     "profile": {"store", "io", "kernel", "hw", "report", "base"},
     "calibrate": {"profile", "store", "io", "kernel", "hw", "report", "base"},
-    "measure": {"calibrate", "profile", "program", "store", "kernel", "io", "mlir", "ir", "analyze", "lower", "work", "hw", "cost", "report", "base"},
-    "api": {"measure", "calibrate", "profile", "program", "store", "kernel", "io", "mlir", "ir", "analyze", "lower", "work", "hw", "cost", "report", "base", "ridgeline"},
+    "measure": {"calibrate", "profile", "program", "store", "kernel", "io", "mlir", "import", "ir", "analyze", "lower", "work", "hw", "cost", "report", "base"},
+    "api": {"measure", "calibrate", "profile", "program", "store", "kernel", "io", "mlir", "import", "ir", "analyze", "lower", "work", "hw", "cost", "report", "base", "ridgeline"},
 }
 THIRD_PARTY = {
     "yaml.h": {"hw"},

@@ -19,6 +19,11 @@
  * dimensions that follow from static ones (after mlir_bind). Goes on after errors. Unknown ops are passed over. */
 enum status analyze_infer(struct ir_module *module, struct diag_list *diags);
 
+/* Makes every dynamic dimension with a bound (#stablehlo.bounds) as large as the bound, in types of values and of
+ * functions, and what set_dimension_size makes dynamic as long as it was; refines what follows. W0407 once when there is
+ * one. After analyze_infer, for counting only: the program is then its own largest case. */
+enum status analyze_bounds(struct ir_module *module, struct diag_list *diags);
+
 /* ---- calls ---- */
 /* The function that an op calls (func.call, composite decomposition, custom_call called_computations[0]); 0 when
  * none. */

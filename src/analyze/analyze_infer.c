@@ -13,14 +13,23 @@
 
 /* ---- one op ---- */
 
+/* Rule of a wrong number of operands, results or regions. */
+static enum constraint_rule count_rule(enum diag_id id) {
+  return id == DIAG_E0201_OPERAND_COUNT  ? RULE_OPERAND_COUNT
+         : id == DIAG_E0202_RESULT_COUNT ? RULE_RESULT_COUNT
+                                         : RULE_REGION_COUNT;
+}
+
 static void report_count(struct infer *infer, struct ir_op op, enum diag_id id, const char *what, uint32_t found,
                          int min, int max) {
   if (max < 0) {
-    infer_error(infer, op, id, "expected at least %d %s%s, found %u", min, what, min == 1 ? "" : "s", found);
+    infer_error_rule(infer, op, count_rule(id), id, "expected at least %d %s%s, found %u", min, what,
+                     min == 1 ? "" : "s", found);
   } else if (min == max) {
-    infer_error(infer, op, id, "expected %d %s%s, found %u", min, what, min == 1 ? "" : "s", found);
+    infer_error_rule(infer, op, count_rule(id), id, "expected %d %s%s, found %u", min, what, min == 1 ? "" : "s",
+                     found);
   } else {
-    infer_error(infer, op, id, "expected %d to %d %ss, found %u", min, max, what, found);
+    infer_error_rule(infer, op, count_rule(id), id, "expected %d to %d %ss, found %u", min, max, what, found);
   }
 }
 
@@ -124,6 +133,7 @@ static bool check_op(struct infer *infer, struct ir_op op, const struct infer_ro
   verify_fn verify = verify_find(ir_op_code(infer->module, op));
   return check_counts(infer, op)
          && (row == NULL || (check_required(infer, op, row->required) && check_class(infer, op, row->classes)))
+         && (!infer->has_odd_types || verify_plain_types(infer, op))
          && (infer->module->quants.count == 0 || verify_quantized(infer, op)) && (verify == NULL || verify(infer, op));
 }
 
@@ -497,6 +507,16 @@ static void refine_in_rounds(struct infer *infer) {
   round_release(&round);
 }
 
+static bool module_has_odd_types(const struct ir_module *module) {
+  for (size_t i = 1; i < module->types.count; i++) {
+    uint8_t kind = module->types.data[i].kind;
+    if (kind == IR_TYPE_MEMREF || kind == IR_TYPE_OPAQUE) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static bool module_is_dynamic(const struct ir_module *module) {
   for (size_t i = 1; i < module->types.count; i++) {
     const struct ir_type_data *type = &module->types.data[i];
@@ -521,10 +541,13 @@ enum status analyze_infer(struct ir_module *module, struct diag_list *diags) {
     analyze_symbols_release(&symbols);
     return STATUS_MEMORY;
   }
+  infer.has_odd_types = module_has_odd_types(module);
   infer.has_dynamic = module_is_dynamic(module);
   if (infer.has_dynamic) {
+    verify_bounds(&infer);
+    bool has_failed = infer.has_failed;
     refine_in_rounds(&infer);
-    infer.has_failed = false;
+    infer.has_failed = has_failed;
   }
   if (infer.status == STATUS_OK || infer.status == STATUS_LIMIT) {
     infer.status = STATUS_OK; /* once more with messages */

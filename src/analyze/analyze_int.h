@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "analyze/analyze.h"
+#include "analyze/constraint_numbers.h"
 #include "base/diag.h"
 #include "base/map.h"
 #include "base/vec.h"
@@ -51,6 +52,9 @@ bool shape_meet(struct shape *into, const struct shape *from);
 /* Product of dimensions, -1 when one is unknown or the product exceeds INT64_MAX. */
 int64_t shape_elements(const struct shape *shape);
 bool type_is_quantized(const struct ir_module *module, struct ir_type element);
+/* Element types that may stand for each other: quantized types agree in storage and expressed type whatever their scales,
+ * and with their expressed type; unknown ones with all. */
+bool elements_agree(const struct ir_module *module, struct ir_type a, struct ir_type b);
 /* Types of values that may stand for each other: equal up to unknown dimensions, encodings and quantization. */
 bool types_agree(const struct ir_module *module, struct ir_type a, struct ir_type b);
 /* Text of a type for messages. */
@@ -136,6 +140,7 @@ struct infer {
   unsigned depth; /* of regions */
   uint32_t fold_overflow; /* after infer_constant said no: an operation whose result does not fit its type; 0 = none */
   unsigned quiet; /* > 0: messages are dropped */
+  bool has_odd_types; /* the module has buffers or element types without a size */
   bool has_dynamic; /* the module has a dynamic dimension: refine and fold */
   bool has_changed; /* a type was refined */
   bool has_failed; /* a message was recorded or dropped */
@@ -164,6 +169,9 @@ const struct infer_row *infer_row_find(enum ir_opcode opcode);
 /* Records a message about `op` (its name is put in front); at most one per op. */
 void infer_error(struct infer *infer, struct ir_op op, enum diag_id id, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* The same with the numbers of the specification at the end where it has some for this operation. */
+void infer_error_rule(struct infer *infer, struct ir_op op, enum constraint_rule rule, enum diag_id id,
+                      const char *format, ...) __attribute__((format(printf, 5, 6)));
 /* Compares result `index` with what was computed (E0205) and refines its unknown dimensions. */
 void infer_result(struct infer *infer, struct ir_op op, uint32_t index, const struct shape *shape);
 /* Same for a whole type (tokens, tuples). */
@@ -178,6 +186,9 @@ bool infer_constant(struct infer *infer, struct ir_value value, struct fold_cons
 bool infer_constant_dims(struct infer *infer, struct ir_value value, uint32_t count, int64_t *out);
 /* E0206 unless every value is in [0, rank) and none repeats. */
 bool infer_check_dims(struct infer *infer, struct ir_op op, const char *what, const struct ints *dims, uint32_t rank);
+/* The same with numbers of its own. */
+bool infer_check_dims_rule(struct infer *infer, struct ir_op op, const char *what, const struct ints *dims,
+                           uint32_t rank, enum constraint_rule range, enum constraint_rule unique);
 /* E0206 unless the list has `count` entries. */
 bool infer_check_count(struct infer *infer, struct ir_op op, const char *what, const struct ints *list, uint32_t count);
 

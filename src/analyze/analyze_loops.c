@@ -505,6 +505,13 @@ bool analyze_constant_int(const struct ir_module *module, struct ir_value value,
   return is_known;
 }
 
+/* What the compiler that wrote the program found out: mhlo.known_trip_count of imported HLO. */
+static struct analyze_trip_count stated_count(const struct ir_module *module, struct ir_op op,
+                                              struct analyze_trip_count found) {
+  int64_t stated = found.is_known ? -1 : int_of(module, op, "mhlo.known_trip_count", -1);
+  return stated >= 0 ? (struct analyze_trip_count){.is_known = true, .count = (uint64_t)stated} : found;
+}
+
 /* Function arguments that enter the loop may be constant at every call. */
 static struct analyze_trip_count count_loop(struct analyze_trips *trips, struct ir_op op) {
   const struct ir_module *module = trips->module;
@@ -538,7 +545,7 @@ struct analyze_trip_count analyze_trips_count(struct analyze_trips *trips, struc
   if (map_get(&trips->loop_index, op.id, &index)) {
     return trips->counts.data[index];
   }
-  struct analyze_trip_count result = count_loop(trips, op);
+  struct analyze_trip_count result = stated_count(trips->module, op, count_loop(trips, op));
   if (vec_push(&trips->counts, result)) {
     (void)map_set(&trips->loop_index, op.id, (uint32_t)trips->counts.count - 1); /* else it is counted again */
   }

@@ -5,7 +5,8 @@
 static bool collective_dim(struct infer *infer, struct ir_op op, const char *name, uint32_t rank, int64_t *out) {
   *out = int_of(infer->module, op, name, -1);
   if (*out < 0 || *out >= (int64_t)rank) {
-    infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "'%s' is %lld, but the rank is %u", name, (long long)*out, rank);
+    infer_error_rule(infer, op, RULE_DIMENSION, DIAG_E0206_ATTRIBUTE_VALUE, "'%s' is %lld, but the rank is %u", name,
+                     (long long)*out, rank);
     return false;
   }
   return true;
@@ -15,7 +16,8 @@ static bool check_pairs(struct infer *infer, struct ir_op op, uint32_t *count) {
   uint32_t operands = ir_op_get(infer->module, op)->operand_count;
   *count = ir_op_get(infer->module, op)->result_count;
   if (operands != *count) {
-    infer_error(infer, op, DIAG_E0202_RESULT_COUNT, "expected %u results, one per operand, found %u", operands, *count);
+    infer_error_rule(infer, op, RULE_RESULT_COUNT, DIAG_E0202_RESULT_COUNT,
+                     "expected %u results, one per operand, found %u", operands, *count);
     return false;
   }
   return true;
@@ -114,7 +116,7 @@ void infer_op_all_to_all(struct infer *infer, struct ir_op op) {
       return;
     }
     if (split != concat) {
-      int64_t grown;
+      int64_t grown = IR_DYNAMIC;
       bool is_known = dim_is_static(shape.dims[concat]) && !__builtin_mul_overflow(shape.dims[concat], parts, &grown);
       shape.dims[split] = dim_is_static(shape.dims[split]) ? shape.dims[split] / parts : IR_DYNAMIC;
       shape.dims[concat] = is_known ? grown : IR_DYNAMIC;

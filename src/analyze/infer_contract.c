@@ -2,7 +2,7 @@
  * batch normalisation, random bits). Constraint numbers of the StableHLO specification. */
 #include <string.h>
 
-#include "analyze/analyze_int.h"
+#include "analyze/verify_int.h"
 
 static bool operand_shape(const struct infer *infer, struct ir_op op, uint32_t i, struct shape *out) {
   return shape_of(infer->module, ir_op_operand(infer->module, op, i), out);
@@ -43,7 +43,11 @@ static bool pair_dims(struct infer *infer, struct ir_op op, const char *what, co
     infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "%u and %u %s dimensions (C1, C2)", l->count, r->count, what);
     return false;
   }
-  if (!infer_check_dims(infer, op, what, l, lhs->rank) || !infer_check_dims(infer, op, what, r, rhs->rank)) {
+  bool is_batch = what[0] == 'b';
+  if (!infer_check_dims_rule(infer, op, what, l, lhs->rank, is_batch ? RULE_LHS_BATCH : RULE_LHS_CONTRACT,
+                             RULE_DIMS_UNIQUE)
+      || !infer_check_dims_rule(infer, op, what, r, rhs->rank, is_batch ? RULE_RHS_BATCH : RULE_RHS_CONTRACT,
+                                RULE_DIMS_UNIQUE)) {
     return false;
   }
   for (uint32_t i = 0; i < l->count; i++) {
@@ -183,7 +187,10 @@ static bool is_cover(uint32_t rank, int64_t a, int64_t b, const struct ints *spa
 static bool check_groups(struct infer *infer, struct ir_op op, const struct conv_dims *dims, const struct shape *lhs,
                          const struct shape *rhs, int64_t feature_groups, int64_t batch_groups) {
   if (feature_groups <= 0 || batch_groups <= 0) {
-    infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "group counts must be positive (C21, C22)");
+    infer_error_at_braces(infer, op, feature_groups <= 0 ? "feature_group_count" : "batch_group_count",
+                          DIAG_E0206_ATTRIBUTE_VALUE,
+                          feature_groups <= 0 ? "'feature_group_count' must be positive (C21)"
+                                              : "'batch_group_count' must be positive (C22)");
     return false;
   }
   if (feature_groups > 1 && batch_groups > 1) {
@@ -364,8 +371,8 @@ void infer_op_batch_norm(struct infer *infer, struct ir_op op) {
   for (uint32_t i = 1; i < features; i++) {
     bool is_ranked = operand_shape(infer, op, i, &feature);
     if (is_ranked && (feature.rank != 1 || !dims_agree(feature.dims[0], shape.dims[index]))) {
-      infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "operand %u is not a vector of %lld features", i,
-                  (long long)shape.dims[index]);
+      infer_error_rule(infer, op, RULE_FEATURES, DIAG_E0204_OPERAND_TYPE, "operand %u is not a vector of %lld features",
+                       i, (long long)shape.dims[index]);
       return;
     }
   }

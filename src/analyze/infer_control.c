@@ -5,27 +5,32 @@
 #include "analyze/analyze_int.h"
 #include "base/strbuf.h"
 
+static enum constraint_rule region_rule(uint32_t region) {
+  return region == 0 ? RULE_REGION_0 : RULE_REGION_1;
+}
+
 /* The region has one block with `arguments` arguments (UINT32_MAX: any) and returns `results` values. */
 static bool check_body(struct infer *infer, struct ir_op op, uint32_t region, uint32_t arguments, uint32_t results) {
   struct ir_module *module = infer->module;
   struct ir_block block = ir_region_entry(module, ir_op_region(module, op, region));
   struct ir_op last = block.id != 0 ? ir_block_terminator(module, block) : (struct ir_op){0};
   if (last.id == 0) {
-    infer_error(infer, op, DIAG_E0211_REGION, "region %u is empty", region);
+    infer_error_rule(infer, op, region_rule(region), DIAG_E0211_REGION, "region %u is empty", region);
     return false;
   }
   uint32_t have = ir_block_get(module, block)->argument_count;
   if (arguments != UINT32_MAX && have != arguments) {
-    infer_error(infer, op, DIAG_E0211_REGION, "region %u has %u arguments, expected %u", region, have, arguments);
+    infer_error_rule(infer, op, region_rule(region), DIAG_E0211_REGION, "region %u has %u arguments, expected %u",
+                     region, have, arguments);
     return false;
   }
   if (!ir_opcode_has(ir_op_code(module, last), IR_TRAIT_TERMINATOR)) {
-    infer_error(infer, op, DIAG_E0211_REGION, "region %u does not end with a return", region);
+    infer_error_rule(infer, op, region_rule(region), DIAG_E0211_REGION, "region %u does not end with a return", region);
     return false;
   }
   if (ir_op_get(module, last)->operand_count != results) {
-    infer_error(infer, op, DIAG_E0211_REGION, "region %u returns %u values, expected %u", region,
-                ir_op_get(module, last)->operand_count, results);
+    infer_error_rule(infer, op, region_rule(region), DIAG_E0211_REGION, "region %u returns %u values, expected %u",
+                     region, ir_op_get(module, last)->operand_count, results);
     return false;
   }
   return true;
@@ -37,7 +42,7 @@ static bool check_predicate(struct infer *infer, struct ir_op op, uint32_t regio
   struct ir_op last = region_terminator(infer->module, op, region);
   bool is_ranked = shape_of(infer->module, ir_op_operand(infer->module, last, 0), &shape);
   if (!is_ranked || shape.rank != 0 || shape.element.id != ir_type_scalar(infer->module, DTYPE_I1).id) {
-    infer_error(infer, op, DIAG_E0211_REGION, "region %u does not return tensor<i1>", region);
+    infer_error_rule(infer, op, region_rule(region), DIAG_E0211_REGION, "region %u does not return tensor<i1>", region);
     return false;
   }
   return true;
@@ -61,13 +66,13 @@ static bool operand_shape(const struct infer *infer, struct ir_op op, uint32_t i
 
 /* ---- while ---- */
 
-static void report_carried(struct infer *infer, struct ir_op op, const char *what, uint32_t index, struct ir_type init,
-                           struct ir_type found) {
+static void report_carried(struct infer *infer, struct ir_op op, uint32_t region, const char *what, uint32_t index,
+                           struct ir_type init, struct ir_type found) {
   struct strbuf a = {0}, b = {0};
   type_text(infer->module, init, &a);
   type_text(infer->module, found, &b);
-  infer_error(infer, op, DIAG_E0211_REGION, "carried value %u is '%s', but %s has '%s'", index, strbuf_text(&a), what,
-              strbuf_text(&b));
+  infer_error_rule(infer, op, region_rule(region), DIAG_E0211_REGION, "carried value %u is '%s', but %s has '%s'",
+                   index, strbuf_text(&a), what, strbuf_text(&b));
   strbuf_release(&a);
   strbuf_release(&b);
 }
@@ -83,13 +88,13 @@ static bool check_carried(struct infer *infer, struct ir_op op) {
       struct ir_block block = ir_region_entry(module, ir_op_region(module, op, r));
       struct ir_type argument = ir_value_type(module, ir_block_argument(module, block, i));
       if (!types_agree(module, init, argument)) {
-        report_carried(infer, op, r == 0 ? "the condition" : "the body", i, init, argument);
+        report_carried(infer, op, r, r == 0 ? "the condition" : "the body", i, init, argument);
         return false;
       }
     }
     struct ir_type next = ir_value_type(module, ir_op_operand(module, last, i));
     if (!types_agree(module, init, next)) {
-      report_carried(infer, op, "the value that the body returns", i, init, next);
+      report_carried(infer, op, 1, "the value that the body returns", i, init, next);
       return false;
     }
   }
@@ -266,12 +271,13 @@ static bool check_variadic(struct infer *infer, struct ir_op op, uint32_t *count
   uint32_t operands = ir_op_get(infer->module, op)->operand_count, results = ir_op_get(infer->module, op)->result_count;
   *count = operands / 2;
   if (operands == 0 || operands % 2 != 0) {
-    infer_error(infer, op, DIAG_E0201_OPERAND_COUNT, "expected as many initial values as inputs, found %u operands",
-                operands);
+    infer_error_rule(infer, op, RULE_OPERAND_COUNT, DIAG_E0201_OPERAND_COUNT,
+                     "expected as many initial values as inputs, found %u operands", operands);
     return false;
   }
   if (results != *count) {
-    infer_error(infer, op, DIAG_E0202_RESULT_COUNT, "expected %u results, found %u", *count, results);
+    infer_error_rule(infer, op, RULE_RESULT_COUNT, DIAG_E0202_RESULT_COUNT, "expected %u results, found %u", *count,
+                     results);
     return false;
   }
   if (!check_body(infer, op, 0, 2 * *count, *count)) {
@@ -284,7 +290,8 @@ static bool check_variadic(struct infer *infer, struct ir_op op, uint32_t *count
     operand_shape(infer, op, *count + i, &init);
     shape_of(infer->module, ir_block_argument(infer->module, block, i), &argument);
     if (!shapes_agree(&init, &argument)) {
-      infer_error(infer, op, DIAG_E0211_REGION, "the body takes another shape at %u than the initial value has", i);
+      infer_error_rule(infer, op, RULE_BODY, DIAG_E0211_REGION,
+                       "the body takes another shape at %u than the initial value has", i);
       return false;
     }
   }

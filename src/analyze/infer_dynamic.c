@@ -26,8 +26,8 @@ static bool shape_operand(struct infer *infer, struct ir_op op, uint32_t index, 
   shape_init(out, sizes.count, stated.element);
   for (uint32_t i = 0; i < sizes.count; i++) {
     if (sizes.v[i] < 0) {
-      infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "the shape operand holds the negative size %lld",
-                  (long long)sizes.v[i]);
+      infer_error_rule(infer, op, RULE_RESULT, DIAG_E0204_OPERAND_TYPE,
+                       "the shape operand holds the negative size %lld", (long long)sizes.v[i]);
       return false;
     }
     out->dims[i] = sizes.v[i];

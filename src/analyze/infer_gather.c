@@ -4,9 +4,65 @@
 #include "analyze/analyze_int.h"
 
 struct gather_dims {
+  bool is_scatter;
   struct ints offset, collapsed, operand_batching, indices_batching, start_map;
   int64_t index_vector_dim;
 };
+
+/* What gather and scatter both demand of their dimension numbers, under different constraint numbers. */
+enum gather_rule {
+  RULE_COVER, /* offset, collapsed and batching dimensions are as many as the operand has */
+  RULE_VECTOR_RANGE,
+  RULE_MAP_COUNT,
+  RULE_OFFSET_ORDER,
+  RULE_OFFSET_RANGE,
+  RULE_DROPPED_UNIQUE, /* collapsed and batching dimensions together */
+  RULE_COLLAPSED_ORDER,
+  RULE_COLLAPSED_RANGE,
+  RULE_BATCHING_ORDER,
+  RULE_BATCHING_RANGE,
+  RULE_INDICES_BATCHING_UNIQUE,
+  RULE_INDICES_BATCHING_RANGE,
+  RULE_VECTOR_APART, /* the index vector dimension is no batching dimension */
+  RULE_BATCHING_COUNT,
+  RULE_BATCHING_SIZE,
+  RULE_MAP_UNIQUE, /* index map and batching dimensions together */
+  RULE_MAP_RANGE
+};
+
+/* Constraint numbers of gather (and dynamic_gather) and of scatter. */
+static const uint8_t rule_numbers[][2] = {
+    [RULE_COVER] = {1, 2},
+    [RULE_VECTOR_RANGE] = {2, 22},
+    [RULE_MAP_COUNT] = {3, 19},
+    [RULE_OFFSET_ORDER] = {4, 7},
+    [RULE_OFFSET_RANGE] = {5, 8},
+    [RULE_DROPPED_UNIQUE] = {6, 9},
+    [RULE_COLLAPSED_ORDER] = {7, 10},
+    [RULE_COLLAPSED_RANGE] = {8, 11},
+    [RULE_BATCHING_ORDER] = {10, 12},
+    [RULE_BATCHING_RANGE] = {11, 13},
+    [RULE_INDICES_BATCHING_UNIQUE] = {13, 14},
+    [RULE_INDICES_BATCHING_RANGE] = {14, 15},
+    [RULE_VECTOR_APART] = {15, 16},
+    [RULE_BATCHING_COUNT] = {16, 17},
+    [RULE_BATCHING_SIZE] = {17, 18},
+    [RULE_MAP_UNIQUE] = {18, 20},
+    [RULE_MAP_RANGE] = {19, 21},
+};
+
+enum gather_list { LIST_OFFSET, LIST_COLLAPSED, LIST_BATCHING, LIST_INDICES_BATCHING, LIST_MAP, LIST_COUNT };
+static const char *const list_names[LIST_COUNT][2] = {
+    [LIST_OFFSET] = {"offset_dims", "update_window_dims"},
+    [LIST_COLLAPSED] = {"collapsed_slice_dims", "inserted_window_dims"},
+    [LIST_BATCHING] = {"operand_batching_dims", "input_batching_dims"},
+    [LIST_INDICES_BATCHING] = {"start_indices_batching_dims", "scatter_indices_batching_dims"},
+    [LIST_MAP] = {"start_index_map", "scatter_dims_to_operand_dims"},
+};
+
+static unsigned number_of(const struct gather_dims *dims, enum gather_rule rule) {
+  return rule_numbers[rule][dims->is_scatter];
+}
 
 /* A list of a STRUCT attribute, empty when absent; false when malformed. */
 static bool field(const struct ir_module *module, struct ir_attr attr, const char *name, struct ints *out) {
@@ -18,14 +74,15 @@ static bool field(const struct ir_module *module, struct ir_attr attr, const cha
 
 static bool gather_dims_of(const struct ir_module *module, struct ir_attr attr, bool is_scatter,
                            struct gather_dims *out) {
+  struct ints *const lists[LIST_COUNT] = {&out->offset, &out->collapsed, &out->operand_batching, &out->indices_batching,
+                                          &out->start_map};
   struct ints vector;
-  bool ok = attr.id != 0 && field(module, attr, is_scatter ? "update_window_dims" : "offset_dims", &out->offset)
-            && field(module, attr, is_scatter ? "inserted_window_dims" : "collapsed_slice_dims", &out->collapsed)
-            && field(module, attr, is_scatter ? "input_batching_dims" : "operand_batching_dims", &out->operand_batching)
-            && field(module, attr, is_scatter ? "scatter_indices_batching_dims" : "start_indices_batching_dims",
-                     &out->indices_batching)
-            && field(module, attr, is_scatter ? "scatter_dims_to_operand_dims" : "start_index_map", &out->start_map)
-            && field(module, attr, "index_vector_dim", &vector);
+  bool ok = attr.id != 0;
+  for (unsigned i = 0; ok && i < LIST_COUNT; i++) {
+    ok = field(module, attr, list_names[i][is_scatter], lists[i]);
+  }
+  ok = ok && field(module, attr, "index_vector_dim", &vector);
+  out->is_scatter = is_scatter;
   out->index_vector_dim = ok && vector.count == 1 ? vector.v[0] : 0;
   return ok && vector.count <= 1;
 }
@@ -39,36 +96,101 @@ static bool contains(const struct ints *list, int64_t value) {
   return false;
 }
 
-/* Constraints that gather and scatter share; false after a message. */
-static bool check_dims(struct infer *infer, struct ir_op op, const struct gather_dims *dims,
-                       const struct shape *operand, const struct shape *indices) {
-  if (dims->index_vector_dim < 0 || dims->index_vector_dim > (int64_t)indices->rank) {
-    infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "'index_vector_dim' is %lld, but the indices have rank %u",
-                (long long)dims->index_vector_dim, indices->rank);
+/* Entries in [0, rank), none twice, and ascending when `order` is the rule of an ordered list. */
+static bool check_list(struct infer *infer, struct ir_op op, const struct gather_dims *dims, enum gather_list which,
+                       const struct ints *list, uint32_t rank, enum gather_rule range, enum gather_rule order) {
+  const char *name = list_names[which][dims->is_scatter];
+  bool is_ordered = which == LIST_OFFSET || which == LIST_COLLAPSED || which == LIST_BATCHING;
+  for (uint32_t i = 0; i < list->count; i++) {
+    if (list->v[i] < 0 || list->v[i] >= (int64_t)rank) {
+      infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "'%s' names dimension %lld, but the rank is %u (C%u)", name,
+                  (long long)list->v[i], rank, number_of(dims, range));
+      return false;
+    }
+  }
+  for (uint32_t i = 0; i < list->count; i++) {
+    for (uint32_t j = i + 1; j < list->count; j++) {
+      if (list->v[i] == list->v[j]) {
+        bool is_dropped = which == LIST_COLLAPSED || which == LIST_BATCHING;
+        infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "'%s' names dimension %lld twice (C%u)", name,
+                    (long long)list->v[i], number_of(dims, is_dropped ? RULE_DROPPED_UNIQUE : order));
+        return false;
+      }
+    }
+    if (is_ordered && i > 0 && list->v[i - 1] > list->v[i]) {
+      infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE,
+                  "'%s' is not in ascending order: %lld stands before %lld (C%u)", name, (long long)list->v[i - 1],
+                  (long long)list->v[i], number_of(dims, order));
+      return false;
+    }
+  }
+  return true;
+}
+
+/* No entry of `list` is an operand batching dimension. */
+static bool check_apart(struct infer *infer, struct ir_op op, const struct gather_dims *dims, enum gather_list which,
+                        const struct ints *list, enum gather_rule rule) {
+  for (uint32_t i = 0; i < list->count; i++) {
+    if (contains(&dims->operand_batching, list->v[i])) {
+      infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "dimension %lld is in '%s' and in '%s' (C%u)",
+                  (long long)list->v[i], list_names[which][dims->is_scatter],
+                  list_names[LIST_BATCHING][dims->is_scatter], number_of(dims, rule));
+      return false;
+    }
+  }
+  return true;
+}
+
+/* The batching dimensions of operand and indices belong together. */
+static bool check_batching(struct infer *infer, struct ir_op op, const struct gather_dims *dims,
+                           const struct shape *operand, const struct shape *indices) {
+  if (contains(&dims->indices_batching, dims->index_vector_dim)) {
+    infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "'%s' has the dimension of the index vectors, %lld (C%u)",
+                list_names[LIST_INDICES_BATCHING][dims->is_scatter], (long long)dims->index_vector_dim,
+                number_of(dims, RULE_VECTOR_APART));
     return false;
   }
   if (dims->operand_batching.count != dims->indices_batching.count) {
-    infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "operand and indices have %u and %u batching dimensions",
-                dims->operand_batching.count, dims->indices_batching.count);
-    return false;
-  }
-  if (!infer_check_dims(infer, op, "collapsed or inserted dimensions", &dims->collapsed, operand->rank)
-      || !infer_check_dims(infer, op, "operand batching dimensions", &dims->operand_batching, operand->rank)
-      || !infer_check_dims(infer, op, "indices batching dimensions", &dims->indices_batching, indices->rank)
-      || !infer_check_dims(infer, op, "index map", &dims->start_map, operand->rank)) {
-    return false;
-  }
-  int64_t vector = dims->index_vector_dim < (int64_t)indices->rank ? indices->dims[dims->index_vector_dim] : 1;
-  if (!dims_agree(vector, dims->start_map.count)) {
-    infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "the index map has %u entries, the index vectors have %lld",
-                dims->start_map.count, (long long)vector);
+    infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "operand and indices have %u and %u batching dimensions (C%u)",
+                dims->operand_batching.count, dims->indices_batching.count, number_of(dims, RULE_BATCHING_COUNT));
     return false;
   }
   for (uint32_t i = 0; i < dims->operand_batching.count; i++) {
     if (!dims_agree(operand->dims[dims->operand_batching.v[i]], indices->dims[dims->indices_batching.v[i]])) {
-      infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "batching dimension %u differs between operand and indices", i);
+      infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "batching dimension %u differs between operand and indices (C%u)",
+                  i, number_of(dims, RULE_BATCHING_SIZE));
       return false;
     }
+  }
+  return true;
+}
+
+/* Constraints that gather and scatter share; false after a message. */
+static bool check_dims(struct infer *infer, struct ir_op op, const struct gather_dims *dims,
+                       const struct shape *operand, const struct shape *indices) {
+  if (dims->index_vector_dim < 0 || dims->index_vector_dim > (int64_t)indices->rank) {
+    infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "'index_vector_dim' is %lld, but the indices have rank %u (C%u)",
+                (long long)dims->index_vector_dim, indices->rank, number_of(dims, RULE_VECTOR_RANGE));
+    return false;
+  }
+  if (!check_list(infer, op, dims, LIST_COLLAPSED, &dims->collapsed, operand->rank, RULE_COLLAPSED_RANGE,
+                  RULE_COLLAPSED_ORDER)
+      || !check_list(infer, op, dims, LIST_BATCHING, &dims->operand_batching, operand->rank, RULE_BATCHING_RANGE,
+                     RULE_BATCHING_ORDER)
+      || !check_apart(infer, op, dims, LIST_COLLAPSED, &dims->collapsed, RULE_DROPPED_UNIQUE)
+      || !check_list(infer, op, dims, LIST_INDICES_BATCHING, &dims->indices_batching, indices->rank,
+                     RULE_INDICES_BATCHING_RANGE, RULE_INDICES_BATCHING_UNIQUE)
+      || !check_batching(infer, op, dims, operand, indices)
+      || !check_list(infer, op, dims, LIST_MAP, &dims->start_map, operand->rank, RULE_MAP_RANGE, RULE_MAP_UNIQUE)
+      || !check_apart(infer, op, dims, LIST_MAP, &dims->start_map, RULE_MAP_UNIQUE)) {
+    return false;
+  }
+  int64_t vector = dims->index_vector_dim < (int64_t)indices->rank ? indices->dims[dims->index_vector_dim] : 1;
+  if (!dims_agree(vector, dims->start_map.count)) {
+    infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "'%s' has %u entries, the index vectors have %lld (C%u)",
+                list_names[LIST_MAP][dims->is_scatter], dims->start_map.count, (long long)vector,
+                number_of(dims, RULE_MAP_COUNT));
+    return false;
   }
   return true;
 }
@@ -81,12 +203,14 @@ static bool gather_shape(struct infer *infer, struct ir_op op, const struct gath
   uint32_t kept = operand->rank - dims->collapsed.count - dims->operand_batching.count;
   if (dims->collapsed.count + dims->operand_batching.count > operand->rank || kept != dims->offset.count) {
     infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE,
-                "%u offset dimensions, but the slice has %u dimensions that are neither collapsed nor batching (C1)",
-                dims->offset.count, dims->collapsed.count + dims->operand_batching.count > operand->rank ? 0 : kept);
+                "%u offset dimensions, but the slice has %u dimensions that are neither collapsed nor batching (C%u)",
+                dims->offset.count, dims->collapsed.count + dims->operand_batching.count > operand->rank ? 0 : kept,
+                number_of(dims, RULE_COVER));
     return false;
   }
   uint32_t rank = batch + dims->offset.count;
-  if (rank > SHAPE_MAX_RANK || !infer_check_dims(infer, op, "offset_dims", &dims->offset, rank)) {
+  if (rank > SHAPE_MAX_RANK
+      || !check_list(infer, op, dims, LIST_OFFSET, &dims->offset, rank, RULE_OFFSET_RANGE, RULE_OFFSET_ORDER)) {
     return false;
   }
   shape_init(out, rank, operand->element);
@@ -126,14 +250,14 @@ static void infer_gather(struct infer *infer, struct ir_op op, const int64_t *si
     unknown[i] = IR_DYNAMIC;
     bool is_known = i < size_count;
     if (is_known && (sizes[i] < 0 || (dim_is_static(operand.dims[i]) && sizes[i] > operand.dims[i]))) {
-      infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "slice size %lld of dimension %u is not in [0, %lld] (C8)",
+      infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "slice size %lld of dimension %u is not in [0, %lld] (C21)",
                   (long long)sizes[i], i, (long long)operand.dims[i]);
       return;
     }
     bool is_dropped = contains(&dims.collapsed, i) || contains(&dims.operand_batching, i);
     if (is_known && is_dropped && sizes[i] > 1) {
-      infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "slice size %lld of the dropped dimension %u exceeds 1 (C12)",
-                  (long long)sizes[i], i);
+      infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "slice size %lld of the dropped dimension %u exceeds 1 (C%u)",
+                  (long long)sizes[i], i, contains(&dims.collapsed, i) ? 9 : 12);
       return;
     }
   }
@@ -178,7 +302,7 @@ static bool check_updates(struct infer *infer, struct ir_op op, const struct gat
     return false;
   }
   if (!shapes_agree(&expected, update)) {
-    infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "update %u does not have the batch dimensions of the indices",
+    infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "update %u does not have the batch dimensions of the indices (C4)",
                 number);
     return false;
   }

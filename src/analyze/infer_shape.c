@@ -19,7 +19,8 @@ static bool result_shape(const struct infer *infer, struct ir_op op, struct shap
 static bool dimension_of(struct infer *infer, struct ir_op op, const char *name, uint32_t rank, int64_t *out) {
   *out = int_of(infer->module, op, name, -1);
   if (*out < 0 || *out >= (int64_t)rank) {
-    infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "'%s' is %lld, but the rank is %u", name, (long long)*out, rank);
+    infer_error_rule(infer, op, RULE_DIMENSION, DIAG_E0206_ATTRIBUTE_VALUE, "'%s' is %lld, but the rank is %u", name,
+                     (long long)*out, rank);
     return false;
   }
   return true;
@@ -230,8 +231,8 @@ static bool check_indices(struct infer *infer, struct ir_op op, uint32_t first, 
     return true;
   }
   if (count != rank) {
-    infer_error(infer, op, DIAG_E0201_OPERAND_COUNT, "expected %u start indices, one per dimension, found %u (C2)",
-                rank, count);
+    infer_error(infer, op, DIAG_E0201_OPERAND_COUNT, "expected %u start indices, one per dimension, found %u (C%d)",
+                rank, count, first == 1 ? 2 : 4); /* dynamic_slice, dynamic_update_slice */
     return false;
   }
   for (uint32_t i = 0; i < count; i++) {
@@ -338,13 +339,14 @@ void infer_op_tuple(struct infer *infer, struct ir_op op) {
   const struct ir_type_data data = *ir_type_get(module, type);
   uint32_t count = ir_op_get(module, op)->operand_count;
   if (data.kind != IR_TYPE_TUPLE || data.count != count) {
-    infer_error(infer, op, DIAG_E0205_RESULT_TYPE, "the result is not a tuple of %u elements", count);
+    infer_error_rule(infer, op, RULE_RESULT, DIAG_E0205_RESULT_TYPE, "the result is not a tuple of %u elements", count);
     return;
   }
   for (uint32_t i = 0; i < count; i++) {
     struct ir_type element = {module->lists.data[data.first + i]};
     if (!types_agree(module, element, ir_value_type(module, ir_op_operand(module, op, i)))) {
-      infer_error(infer, op, DIAG_E0205_RESULT_TYPE, "element %u of the result has another type than operand %u", i, i);
+      infer_error_rule(infer, op, RULE_RESULT, DIAG_E0205_RESULT_TYPE,
+                       "element %u of the result has another type than operand %u", i, i);
       return;
     }
   }

@@ -204,6 +204,7 @@ static const struct infer_row rows[IR_OP_COUNT] = {
     ROW(SDY_SHARDING_CONSTRAINT, ANY, NULL, forward)
     ROW(SDY_PROPAGATION_BARRIER, ANY, NULL, forward)
     ROW(SDY_REPLICATED_TO_UNREDUCED, ANY, NULL, forward)
+    ROW(SDY_SHARDED_TO_UNREDUCED, ANY, NULL, forward)
     ROW(SDY_CONSTANT, ANY, "value", constant)
     ROW(SDY_ALL_GATHER, ANY, NULL, forward)
     ROW(SDY_ALL_SLICE, ANY, NULL, forward)

@@ -103,8 +103,7 @@ bool type_is_quantized(const struct ir_module *module, struct ir_type element) {
   return kind == IR_TYPE_QUANTIZED || kind == IR_TYPE_OPAQUE;
 }
 
-/* Quantized types agree in storage and expressed type whatever their scales, and with their expressed type. */
-static bool elements_agree(const struct ir_module *module, struct ir_type a, struct ir_type b) {
+bool elements_agree(const struct ir_module *module, struct ir_type a, struct ir_type b) {
   const struct ir_type_data *x = ir_type_get(module, a), *y = ir_type_get(module, b);
   if (a.id == b.id || a.id == 0 || b.id == 0 || x->kind == IR_TYPE_OPAQUE || y->kind == IR_TYPE_OPAQUE) {
     return true;
@@ -370,6 +369,49 @@ bool windows_of(const struct ir_module *module, struct ir_op op, const struct wi
   return true;
 }
 
+/* Names the list of a window that does not have one entry (the padding: two) per dimension. */
+static void report_window_list(struct infer *infer, struct ir_op op, const struct window_names *names, uint32_t rank) {
+  const struct {
+    const char *name;
+    uint32_t count;
+    enum constraint_rule rule;
+  } lists[] = {{names->size, rank, RULE_WINDOW_COUNT},
+               {names->strides, rank, RULE_STRIDE_COUNT},
+               {names->base_dilations, rank, RULE_BASE_COUNT},
+               {names->window_dilations, rank, RULE_DILATION_COUNT},
+               {names->padding, 2 * rank, RULE_PADDING}};
+  for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+    struct ints list;
+    if (lists[i].name != NULL && !window_list(infer->module, op, lists[i].name, lists[i].count, &list)) {
+      infer_error_rule(infer, op, lists[i].rule, DIAG_E0206_ATTRIBUTE_VALUE,
+                       "'%s' does not have %u entries, for %u dimensions", lists[i].name, lists[i].count, rank);
+      return;
+    }
+  }
+}
+
+/* Every number of a window that must be positive is; false after a message. */
+static bool check_window_numbers(struct infer *infer, struct ir_op op, const struct window_names *names,
+                                 const struct window_dim *window, uint32_t dimension) {
+  const struct {
+    const char *name;
+    int64_t value;
+    enum constraint_rule rule;
+  } numbers[] = {{names->size, names->size != NULL ? window->size : 1, RULE_WINDOW},
+                 {names->strides, window->stride, RULE_STRIDE},
+                 {names->base_dilations, window->base_dilation, RULE_BASE},
+                 {names->window_dilations, window->window_dilation, RULE_DILATION}};
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+    if (numbers[i].value <= 0) {
+      infer_error_rule(infer, op, numbers[i].rule, DIAG_E0206_ATTRIBUTE_VALUE,
+                       "'%s' must be positive, but is %lld in dimension %u", numbers[i].name,
+                       (long long)numbers[i].value, dimension);
+      return false;
+    }
+  }
+  return true;
+}
+
 bool infer_windows(struct infer *infer, struct ir_op op, const struct window_names *names, uint32_t rank,
                    struct window_dim *windows) {
   struct ir_attr padding = ir_op_attr(infer->module, op, names->padding);
@@ -378,19 +420,20 @@ bool infer_windows(struct infer *infer, struct ir_op op, const struct window_nam
                   && shape_from_type(infer->module, ir_attr_get(infer->module, padding)->type, &table)
                   && ir_attr_length(infer->module, padding) > 0;
   if (is_table && (table.rank != 2 || table.dims[1] != 2)) {
-    infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "'%s' is not a pair per dimension", names->padding);
+    infer_error_rule(infer, op, RULE_PADDING, DIAG_E0206_ATTRIBUTE_VALUE, "'%s' is not a pair per dimension",
+                     names->padding);
+    return false;
+  }
+  if (rank > SHAPE_MAX_RANK) {
+    infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "a window has more than %d dimensions", SHAPE_MAX_RANK);
     return false;
   }
   if (!windows_of(infer->module, op, names, rank, windows)) {
-    infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "window attributes do not have one entry per dimension (%u)",
-                rank);
+    report_window_list(infer, op, names, rank);
     return false;
   }
   for (uint32_t i = 0; i < rank; i++) {
-    const struct window_dim *w = &windows[i];
-    if ((names->size != NULL && w->size <= 0) || w->stride <= 0 || w->base_dilation <= 0 || w->window_dilation <= 0) {
-      infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE,
-                  "window size, stride and dilations must be positive in dimension %u", i);
+    if (!check_window_numbers(infer, op, names, &windows[i], i)) {
       return false;
     }
   }
@@ -413,7 +456,8 @@ int64_t window_output(int64_t input, const struct window_dim *w) {
 
 /* ---- messages and results ---- */
 
-void infer_error(struct infer *infer, struct ir_op op, enum diag_id id, const char *format, ...) {
+static void error_with(struct infer *infer, struct ir_op op, const char *numbers, enum diag_id id, const char *format,
+                       va_list args) {
   infer->has_failed = true;
   if (infer->quiet > 0) {
     return;
@@ -427,20 +471,35 @@ void infer_error(struct infer *infer, struct ir_op op, enum diag_id id, const ch
   const struct ir_op_data *data = ir_op_get(infer->module, op);
   struct strbuf text = {0};
   strbuf_printf(&text, "'%s': ", ir_text(infer->module, data->name));
-  va_list args;
-  va_start(args, format);
   strbuf_vprintf(&text, format, args);
-  va_end(args);
+  if (numbers != NULL) {
+    strbuf_printf(&text, " (%s)", numbers);
+  }
   diag_at(infer->diags, id, &infer->module->source, data->offset, "%s", strbuf_text(&text));
   strbuf_release(&text);
+}
+
+void infer_error(struct infer *infer, struct ir_op op, enum diag_id id, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  error_with(infer, op, NULL, id, format, args);
+  va_end(args);
+}
+
+void infer_error_rule(struct infer *infer, struct ir_op op, enum constraint_rule rule, enum diag_id id,
+                      const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  error_with(infer, op, constraint_of(ir_op_code(infer->module, op), rule), id, format, args);
+  va_end(args);
 }
 
 static void report_result(struct infer *infer, struct ir_op op, uint32_t index, struct ir_type inferred) {
   struct strbuf stated = {0}, computed = {0};
   type_text(infer->module, ir_value_type(infer->module, ir_op_result(infer->module, op, index)), &stated);
   type_text(infer->module, inferred, &computed);
-  infer_error(infer, op, DIAG_E0205_RESULT_TYPE, "result %u is stated as '%s' but inferred as '%s'", index,
-              strbuf_text(&stated), strbuf_text(&computed));
+  infer_error_rule(infer, op, RULE_RESULT, DIAG_E0205_RESULT_TYPE, "result %u is stated as '%s' but inferred as '%s'",
+                   index, strbuf_text(&stated), strbuf_text(&computed));
   strbuf_release(&stated);
   strbuf_release(&computed);
 }
@@ -519,23 +578,29 @@ void infer_result_type(struct infer *infer, struct ir_op op, uint32_t index, str
 bool infer_check_count(struct infer *infer, struct ir_op op, const char *what, const struct ints *list,
                        uint32_t count) {
   if (list->count != count) {
-    infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "'%s' has %u entries, expected %u", what, list->count, count);
+    infer_error_rule(infer, op, RULE_LIST_COUNT, DIAG_E0206_ATTRIBUTE_VALUE, "'%s' has %u entries, expected %u", what,
+                     list->count, count);
     return false;
   }
   return true;
 }
 
 bool infer_check_dims(struct infer *infer, struct ir_op op, const char *what, const struct ints *dims, uint32_t rank) {
+  return infer_check_dims_rule(infer, op, what, dims, rank, RULE_DIMS_RANGE, RULE_DIMS_UNIQUE);
+}
+
+bool infer_check_dims_rule(struct infer *infer, struct ir_op op, const char *what, const struct ints *dims,
+                           uint32_t rank, enum constraint_rule range, enum constraint_rule unique) {
   bool is_used[SHAPE_MAX_RANK] = {false};
   for (uint32_t i = 0; i < dims->count; i++) {
     if (dims->v[i] < 0 || dims->v[i] >= rank) {
-      infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "'%s' names dimension %lld, but the rank is %u", what,
-                  (long long)dims->v[i], rank);
+      infer_error_rule(infer, op, range, DIAG_E0206_ATTRIBUTE_VALUE, "'%s' names dimension %lld, but the rank is %u",
+                       what, (long long)dims->v[i], rank);
       return false;
     }
     if (is_used[dims->v[i]]) {
-      infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "'%s' names dimension %lld twice", what,
-                  (long long)dims->v[i]);
+      infer_error_rule(infer, op, unique, DIAG_E0206_ATTRIBUTE_VALUE, "'%s' names dimension %lld twice", what,
+                       (long long)dims->v[i]);
       return false;
     }
     is_used[dims->v[i]] = true;

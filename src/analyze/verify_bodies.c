@@ -53,7 +53,7 @@ static bool check_pair(struct infer *infer, struct ir_op op, const struct reduce
   struct shape result, argument;
   struct ir_value returned = ir_op_operand(module, last, i);
   if (ir_type_get(module, ir_value_type(module, returned))->kind != IR_TYPE_TENSOR) {
-    infer_error(infer, op, DIAG_E0211_REGION, "the body returns something else than a tensor at %u", i);
+    infer_error_rule(infer, op, RULE_BODY, DIAG_E0211_REGION, "the body returns something else than a tensor at %u", i);
     return false;
   }
   shape_of(module, returned, &result);
@@ -63,8 +63,8 @@ static bool check_pair(struct infer *infer, struct ir_op op, const struct reduce
     shape_of(module, value, &argument);
     if (!shapes_agree(&argument, &result)
         || (argument.element.id != result.element.id && !type_is_quantized(module, result.element))) {
-      infer_error(infer, op, DIAG_E0211_REGION, "argument %u of the body has another type than its result %u", index,
-                  i);
+      infer_error_rule(infer, op, RULE_BODY, DIAG_E0211_REGION,
+                       "argument %u of the body has another type than its result %u", index, i);
       return false;
     }
   }
@@ -72,20 +72,22 @@ static bool check_pair(struct infer *infer, struct ir_op op, const struct reduce
   shape_init(&scalar, 0, (struct ir_type){0});
   const struct shape *init = reducer->init_shapes != NULL ? &reducer->init_shapes[i] : &scalar;
   if (!shapes_agree(init, &result)) {
-    infer_error(infer, op, DIAG_E0211_REGION, "result %u of the body has another shape than the initial value", i);
+    infer_error_rule(infer, op, RULE_BODY, DIAG_E0211_REGION,
+                     "result %u of the body has another shape than the initial value", i);
     return false;
   }
   if (!is_promotable(module, reducer->inits[i], result.element)
       || !is_promotable(module, reducer->inputs[i], argument.element)) {
-    infer_error(infer, op, DIAG_E0211_REGION, "elements of input %u cannot be promoted to those of the body", i);
+    infer_error_rule(infer, op, RULE_BODY, DIAG_E0211_REGION,
+                     "elements of input %u cannot be promoted to those of the body", i);
     return false;
   }
   uint32_t limit = reducer->slices != NULL && reducer->slices[i].is_ranked ? reducer->slices[i].rank : 0;
   bool is_slice =
       reducer->slices == NULL || !reducer->slices[i].is_ranked || is_slice_of(&argument, &reducer->slices[i]);
   if (argument.rank > limit || !is_slice) {
-    infer_error(infer, op, DIAG_E0211_REGION, "argument %u of the body has a shape that is no slice of the input",
-                i + reducer->count);
+    infer_error_rule(infer, op, RULE_BODY, DIAG_E0211_REGION,
+                     "argument %u of the body has a shape that is no slice of the input", i + reducer->count);
     return false;
   }
   return true;
@@ -100,12 +102,14 @@ bool verify_reducer(struct infer *infer, struct ir_op op, const struct reducer *
   }
   uint32_t arguments = ir_block_get(module, block)->argument_count;
   if (arguments != 2 * reducer->count) {
-    infer_error(infer, op, DIAG_E0211_REGION, "the body has %u arguments, expected %u", arguments, 2 * reducer->count);
+    infer_error_rule(infer, op, RULE_BODY, DIAG_E0211_REGION, "the body has %u arguments, expected %u", arguments,
+                     2 * reducer->count);
     return false;
   }
   uint32_t results = ir_op_get(module, last)->operand_count;
   if (results != reducer->count) {
-    infer_error(infer, op, DIAG_E0211_REGION, "the body returns %u values, expected %u", results, reducer->count);
+    infer_error_rule(infer, op, RULE_BODY, DIAG_E0211_REGION, "the body returns %u values, expected %u", results,
+                     reducer->count);
     return false;
   }
   for (uint32_t i = 0; i < reducer->count; i++) {
@@ -181,8 +185,15 @@ bool verify_select_and_scatter(struct infer *infer, struct ir_op op) {
   struct ir_type source = element_of(module, ir_op_operand(module, op, 1));
   struct ir_type init = element_of(module, ir_op_operand(module, op, 2));
   struct ir_type operand = element_of(module, ir_op_operand(module, op, 0));
-  struct shape init_shape;
+  struct shape init_shape, whole;
+  struct ints window = {0};
   shape_of(module, ir_op_operand(module, op, 2), &init_shape);
+  bool is_ranked = shape_of(module, ir_op_operand(module, op, 0), &whole);
+  if (!ints_of(module, op, "window_dimensions", &window) && !window.is_present && is_ranked && whole.rank > 0) {
+    infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "'window_dimensions' is missing, the operand has rank %u (C4)",
+                whole.rank);
+    return false;
+  }
   struct ir_block select = ir_region_entry(module, ir_op_region(module, op, 0));
   uint32_t arguments = select.id != 0 ? ir_block_get(module, select)->argument_count : 0;
   for (uint32_t i = 0; i < arguments && i < 2; i++) {

@@ -13,14 +13,15 @@ static bool check_ids(struct infer *infer, struct ir_op op, struct ir_attr attr,
   for (uint64_t i = 0; i < count; i++) {
     int64_t id = ir_attr_int_at(infer->module, attr, i);
     if (id < (may_pad ? -1 : 0)) {
-      infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "'replica_groups' has the invalid id %lld", (long long)id);
+      infer_error_rule(infer, op, RULE_GROUP_RANGE, DIAG_E0206_ATTRIBUTE_VALUE,
+                       "'replica_groups' has the invalid id %lld", (long long)id);
       return false;
     }
     largest = id > largest ? id : largest;
   }
   if (largest >= (int64_t)count) {
-    infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "'replica_groups' does not hold every id up to %lld",
-                (long long)largest);
+    infer_error_rule(infer, op, RULE_GROUP_RANGE, DIAG_E0206_ATTRIBUTE_VALUE,
+                     "'replica_groups' does not hold every id up to %lld", (long long)largest);
     return false;
   }
   uint8_t *is_seen = calloc(count + 1, 1);
@@ -33,14 +34,16 @@ static bool check_ids(struct infer *infer, struct ir_op op, struct ir_attr attr,
     int64_t id = ir_attr_int_at(infer->module, attr, i);
     is_valid = id < 0 || is_seen[id] == 0;
     if (!is_valid) {
-      infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "'replica_groups' holds id %lld twice (C1)", (long long)id);
+      infer_error_rule(infer, op, RULE_GROUP_UNIQUE, DIAG_E0206_ATTRIBUTE_VALUE, "'replica_groups' holds id %lld twice",
+                       (long long)id);
     } else if (id >= 0) {
       is_seen[id] = 1;
     }
   }
   for (int64_t id = 0; is_valid && id <= largest; id++) {
     if (is_seen[id] == 0) {
-      infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "'replica_groups' does not hold id %lld", (long long)id);
+      infer_error_rule(infer, op, RULE_GROUP_RANGE, DIAG_E0206_ATTRIBUTE_VALUE,
+                       "'replica_groups' does not hold id %lld", (long long)id);
       is_valid = false;
     }
   }
@@ -91,18 +94,19 @@ static bool check_groups(struct infer *infer, struct ir_op op, bool may_be_empty
     return true;
   }
   if (shape.rank != 2) {
-    infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "'replica_groups' has rank %u, not 2 (I2)", shape.rank);
+    infer_error_rule(infer, op, RULE_GROUP_RANK, DIAG_E0206_ATTRIBUTE_VALUE, "'replica_groups' has rank %u, not 2",
+                     shape.rank);
     return false;
   }
   uint64_t count = ir_attr_length(module, attr);
   if (group_size > 0 && shape.dims[1] != group_size) {
-    infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "groups have %lld members, expected %lld",
-                (long long)shape.dims[1], (long long)group_size);
+    infer_error_rule(infer, op, RULE_GROUP_SIZE, DIAG_E0206_ATTRIBUTE_VALUE, "groups have %lld members, expected %lld",
+                     (long long)shape.dims[1], (long long)group_size);
     return false;
   }
   if (count == 0) {
     if (!may_be_empty) {
-      infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "'replica_groups' is empty");
+      infer_error_rule(infer, op, RULE_GROUP_RANGE, DIAG_E0206_ATTRIBUTE_VALUE, "'replica_groups' is empty");
     }
     return may_be_empty;
   }
@@ -122,7 +126,8 @@ static bool check_channel(struct infer *infer, struct ir_op op) {
                      && ints_from_attr(infer->module, ir_attr_field(infer->module, channel, "handle"), &handle)
                      && handle.count == 1 && handle.v[0] > 0;
   if (has_global_ids(infer->module, op) && !is_numbered) {
-    infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "'use_global_device_ids' needs a positive channel (C4)");
+    infer_error_rule(infer, op, RULE_GROUP_CHANNEL, DIAG_E0206_ATTRIBUTE_VALUE,
+                     "'use_global_device_ids' needs a positive channel");
     return false;
   }
   return true;
@@ -227,7 +232,8 @@ bool verify_collective_broadcast(struct infer *infer, struct ir_op op) {
   bool is_table = attr.id != 0 && ir_attr_get(infer->module, attr)->kind == IR_ATTR_DENSE
                   && shape_from_type(infer->module, ir_attr_get(infer->module, attr)->type, &shape);
   if (is_table && shape.rank != 2) {
-    infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "'replica_groups' has rank %u, not 2 (I2)", shape.rank);
+    infer_error_rule(infer, op, RULE_GROUP_RANK, DIAG_E0206_ATTRIBUTE_VALUE, "'replica_groups' has rank %u, not 2",
+                     shape.rank);
     return false;
   }
   return true;

@@ -44,6 +44,8 @@ bool verify_static_shape(struct infer *infer, struct ir_op op);
 bool verify_broadcasting(struct infer *infer, struct ir_op op);
 bool verify_mulhi(struct infer *infer, struct ir_op op);
 bool verify_ragged_dot(struct infer *infer, struct ir_op op);
+bool verify_broadcast_select(struct infer *infer, struct ir_op op);
+bool verify_constant_like(struct infer *infer, struct ir_op op);
 bool verify_scan(struct infer *infer, struct ir_op op);
 bool verify_run_parallel(struct infer *infer, struct ir_op op);
 bool verify_same_quantization(struct infer *infer, struct ir_op op);
@@ -53,6 +55,14 @@ bool verify_batch_norm_grad(struct infer *infer, struct ir_op op);
 bool verify_dynamic_gather(struct infer *infer, struct ir_op op);
 bool verify_precision(struct infer *infer, struct ir_op op);
 bool verify_dynamic_broadcast(struct infer *infer, struct ir_op op);
+
+/* Operands and results are no buffers where the operation takes none, and have elements that StableHLO has. Called for
+ * every op of a module that has such types. */
+bool verify_plain_types(struct infer *infer, struct ir_op op);
+/* Targets of custom_call that make buffers, and aliases of buffers. */
+bool verify_buffers(struct infer *infer, struct ir_op op);
+/* Sizes against bounds in a whole module, with messages; before types are refined. */
+void verify_bounds(struct infer *infer);
 
 /* Quantized types of operands and results are well-formed and allowed on this op. Called for every op of a module that
  * has a quantized type. */
@@ -69,6 +79,9 @@ const struct ir_quant *quant_of(const struct ir_module *module, struct ir_type t
 /* Records a message at the place of attribute `name` in the source text, or at the op when it is not found. */
 void infer_error_at_attribute(struct infer *infer, struct ir_op op, const char *name, enum diag_id id,
                               const char *text);
+
+/* The same at the opening brace of the attributes that `name` is one of. */
+void infer_error_at_braces(struct infer *infer, struct ir_op op, const char *name, enum diag_id id, const char *text);
 
 /* A reducing body: types of its arguments and results against `count` inputs and initial values. */
 struct reducer {

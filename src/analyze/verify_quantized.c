@@ -185,7 +185,10 @@ static bool has_same_parameters(const struct ir_quant *a, const struct ir_quant 
 }
 
 static bool fail_scales(struct infer *infer, struct ir_op op) {
-  infer_error(infer, op, DIAG_E0205_RESULT_TYPE, "operand and result must have the same scales and zero points (C1)");
+  enum ir_opcode opcode = ir_op_code(infer->module, op);
+  bool is_broadcast = opcode == IR_OP_BROADCAST_IN_DIM || opcode == IR_OP_DYNAMIC_BROADCAST_IN_DIM;
+  infer_error(infer, op, DIAG_E0205_RESULT_TYPE, "operand and result must have the same scales and zero points (%s)",
+              is_broadcast ? "C1, C6" : "C1");
   return false;
 }
 
@@ -307,8 +310,10 @@ static enum dtype plain_dtype(const struct infer *infer, struct ir_value value) 
   return data->kind == IR_TYPE_TENSOR ? (enum dtype)ir_type_get(infer->module, data->element)->dtype : DTYPE_NONE;
 }
 
-static bool fail_product(struct infer *infer, struct ir_op op, const char *text) {
-  infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "%s", text);
+/* `number` is that of dot_general; convolution has the same constraints 14 numbers later. */
+static bool fail_product(struct infer *infer, struct ir_op op, unsigned number, const char *text) {
+  unsigned shift = ir_op_code(infer->module, op) == IR_OP_DOT_GENERAL ? 0 : 14;
+  infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "%s (C%u)", text, number + shift);
   return false;
 }
 
@@ -316,13 +321,13 @@ static bool fail_product(struct infer *infer, struct ir_op op, const char *text)
 static bool check_static_range(struct infer *infer, struct ir_op op, const struct ir_quant *lhs,
                                const struct ir_quant *rhs, const struct ir_quant *result) {
   if (lhs->storage != rhs->storage) {
-    return fail_product(infer, op, "the operands have other storage types");
+    return fail_product(infer, op, 17, "the operands have other storage types");
   }
   if (lhs->expressed != rhs->expressed || lhs->expressed != result->expressed) {
-    return fail_product(infer, op, "operands and result have other expressed types");
+    return fail_product(infer, op, 18, "operands and result have other expressed types");
   }
   if (rhs->axis < 0 && result->axis >= 0) {
-    return fail_product(infer, op, "the result is quantized per axis, the right operand is not");
+    return fail_product(infer, op, 19, "the result is quantized per axis, the right operand is not");
   }
   return true;
 }
@@ -335,30 +340,30 @@ bool verify_quantized_product(struct infer *infer, struct ir_op op, int64_t rhs_
     return true;
   }
   if (rhs == NULL || (lhs == NULL) != (result == NULL)) {
-    return fail_product(infer, op, "the right operand must be quantized, and the left one when the result is");
+    return fail_product(infer, op, 14, "the right operand must be quantized, and the left one when the result is");
   }
   for (uint32_t i = 0; contracted != NULL && i < rhs->count; i++) {
     if (rhs->zero_points[i] != 0) {
-      return fail_product(infer, op, "the zero points of the right operand must be 0 (C15)");
+      return fail_product(infer, op, 15, "the zero points of the right operand must be 0");
     }
   }
   for (uint32_t i = 0; contracted != NULL && rhs->axis >= 0 && i < contracted->count; i++) {
     if (contracted->v[i] == rhs->axis) {
-      return fail_product(infer, op, "the right operand is quantized along a contracted dimension (C16)");
+      return fail_product(infer, op, 16, "the right operand is quantized along a contracted dimension");
     }
   }
   if (rhs->axis >= 0 && rhs_dimension >= 0 && rhs->axis != rhs_dimension) {
-    return fail_product(infer, op, "the right operand is not quantized along its output features (C29)");
+    return fail_product(infer, op, 15, "the right operand is not quantized along its output features");
   }
   if (result != NULL && result->axis >= 0 && result_dimension >= 0 && result->axis != result_dimension) {
-    return fail_product(infer, op, "the result is not quantized along its output features (C30)");
+    return fail_product(infer, op, 16, "the result is not quantized along its output features");
   }
   if (lhs != NULL && result != NULL) {
     return check_static_range(infer, op, lhs, rhs, result);
   }
   enum dtype left = plain_dtype(infer, ir_op_operand(infer->module, op, 0));
   if (left != (enum dtype)rhs->expressed || plain_dtype(infer, ir_op_result(infer->module, op, 0)) != left) {
-    return fail_product(infer, op, "left operand and result do not have the expressed type of the right operand");
+    return fail_product(infer, op, 20, "left operand and result do not have the expressed type of the right operand");
   }
   return true;
 }

@@ -72,9 +72,12 @@ static const verify_fn checks[IR_OP_COUNT] = {
     CHECK(CHLO_BROADCAST_REMAINDER, broadcasting)
     CHECK(CHLO_BROADCAST_SUBTRACT, broadcasting)
     CHECK(CHLO_BROADCAST_XOR, broadcasting)
+    CHECK(CHLO_BROADCAST_SELECT, broadcast_select)
+    CHECK(CHLO_CONSTANT_LIKE, constant_like)
     CHECK(CHLO_MULHI, mulhi)
     CHECK(CHLO_RAGGED_DOT, ragged_dot)
     CHECK(CHLO_SCAN, scan)
+    CHECK(MHLO_SCAN, scan)
     CHECK(INTERPRETER_RUN_PARALLEL, run_parallel)
 };
 /* clang-format on */

@@ -5,29 +5,45 @@
 #include "analyze/verify_int.h"
 #include "base/strbuf.h"
 
-void infer_error_at_attribute(struct infer *infer, struct ir_op op, const char *name, enum diag_id id,
-                              const char *text) {
+/* Offset of the word `name` in the text of an op, the op's own when it is not there. */
+static size_t attribute_offset(const struct infer *infer, struct ir_op op, const char *name) {
   const struct ir_op_data *data = ir_op_get(infer->module, op);
   const struct source *source = &infer->module->source;
   size_t length = strlen(name);
   uint32_t next = data->next.id != 0 ? ir_op_get(infer->module, data->next)->offset : 0;
   size_t end = next > data->offset ? next : data->offset + 4096;
-  size_t found = data->offset;
   end = end < source->length ? end : source->length;
   for (size_t i = data->offset; source->text != NULL && i + length <= end; i++) {
     if (memcmp(source->text + i, name, length) == 0) {
-      found = i;
-      break;
+      return i;
     }
   }
+  return data->offset;
+}
+
+static void error_at(struct infer *infer, struct ir_op op, size_t offset, enum diag_id id, const char *text) {
   infer->has_failed = true;
   bool is_silent = infer->quiet > 0 || (op.id < infer->reported_count && infer->is_reported[op.id] != 0);
   if (!is_silent) {
     if (op.id < infer->reported_count) {
       infer->is_reported[op.id] = 1;
     }
-    diag_at(infer->diags, id, source, found, "'%s': %s", ir_text(infer->module, data->name), text);
+    diag_at(infer->diags, id, &infer->module->source, offset, "'%s': %s",
+            ir_text(infer->module, ir_op_get(infer->module, op)->name), text);
   }
+}
+
+void infer_error_at_attribute(struct infer *infer, struct ir_op op, const char *name, enum diag_id id,
+                              const char *text) {
+  error_at(infer, op, attribute_offset(infer, op, name), id, text);
+}
+
+void infer_error_at_braces(struct infer *infer, struct ir_op op, const char *name, enum diag_id id, const char *text) {
+  size_t begin = ir_op_get(infer->module, op)->offset, found = attribute_offset(infer, op, name), at = found;
+  while (at > begin && infer->module->source.text[at] != '{') {
+    at--;
+  }
+  error_at(infer, op, at > begin ? at : found, id, text);
 }
 
 static bool fail_value(struct infer *infer, struct ir_op op, const char *text) {
@@ -233,7 +249,7 @@ bool verify_custom_call(struct infer *infer, struct ir_op op) {
       return fail_value(infer, op, "'backend_config' of a call with this api_version must be a string");
     }
   }
-  return true;
+  return verify_buffers(infer, op);
 }
 
 /* ---- infeed, send, recv ---- */
@@ -248,8 +264,8 @@ static bool check_stream_results(struct infer *infer, struct ir_op op) {
     bool is_data = is_kind(module, type, IR_TYPE_TENSOR) || is_kind(module, type, IR_TYPE_TUPLE)
                    || is_kind(module, type, IR_TYPE_OPAQUE);
     if (i + 1 < results ? !is_data : !is_token) {
-      infer_error(infer, op, DIAG_E0205_RESULT_TYPE, "results must be tensors and a token at the end, result %u is not",
-                  i);
+      infer_error_rule(infer, op, RULE_STREAM, DIAG_E0205_RESULT_TYPE,
+                       "results must be tensors and a token at the end, result %u is not", i);
       return false;
     }
   }
@@ -308,8 +324,8 @@ static bool check_rank(struct infer *infer, struct ir_op op, uint32_t operand, u
     return true;
   }
   if (shape.rank != rank || (is_static && shape_elements(&shape) < 0)) {
-    infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "operand %u is not a%s tensor of rank %u", operand,
-                is_static ? " static" : "", rank);
+    infer_error_rule(infer, op, RULE_INDEX, DIAG_E0204_OPERAND_TYPE, "operand %u is not a%s tensor of rank %u", operand,
+                     is_static ? " static" : "", rank);
     return false;
   }
   return true;
@@ -342,7 +358,8 @@ bool verify_dynamic_broadcast(struct infer *infer, struct ir_op op) {
   for (uint32_t i = 0; i < more.count && hints.count < 2 * SHAPE_MAX_RANK; i++) {
     hints.v[hints.count++] = more.v[i];
   }
-  return infer_check_dims(infer, op, "known expanding and nonexpanding dimensions", &hints, operand.rank);
+  return infer_check_dims_rule(infer, op, "known expanding and nonexpanding dimensions", &hints, operand.rank,
+                               RULE_HINT_RANGE, RULE_HINT_UNIQUE);
 }
 
 bool verify_dynamic_gather(struct infer *infer, struct ir_op op) {
@@ -350,7 +367,7 @@ bool verify_dynamic_gather(struct infer *infer, struct ir_op op) {
   bool is_known = shape_of(infer->module, ir_op_operand(infer->module, op, 0), &operand)
                   && shape_of(infer->module, ir_op_operand(infer->module, op, 2), &sizes) && sizes.rank == 1;
   return !is_known || dims_agree(sizes.dims[0], operand.rank)
-         || fail_operand(infer, op, "the slice sizes do not have one entry per operand dimension (C12)");
+         || fail_operand(infer, op, "the slice sizes do not have one entry per operand dimension (C20)");
 }
 
 bool verify_batch_norm_grad(struct infer *infer, struct ir_op op) {
@@ -369,7 +386,7 @@ bool verify_dynamic_pad(struct infer *infer, struct ir_op op) {
   for (uint32_t i = 2; i < 5; i++) {
     bool is_known = shape_of(infer->module, ir_op_operand(infer->module, op, i), &amounts) && amounts.rank == 1;
     if (is_known && !dims_agree(amounts.dims[0], operand.rank)) {
-      return fail_operand(infer, op, "padding does not have one entry per dimension");
+      return fail_operand(infer, op, "padding does not have one entry per dimension (C2)");
     }
   }
   struct fold_const interior;
@@ -391,7 +408,9 @@ bool verify_start_indices(struct infer *infer, struct ir_op op) {
     shape_of(module, ir_op_operand(module, op, first), &a);
     shape_of(module, ir_op_operand(module, op, i), &b);
     if (a.element.id != b.element.id) {
-      return fail_operand(infer, op, "start indices have different element types (C3)");
+      return fail_operand(infer, op,
+                          first == 1 ? "start indices have different element types (C3)"
+                                     : "start indices have different element types (C5)");
     }
   }
   return true;
@@ -451,12 +470,17 @@ static bool check_precision(struct infer *infer, struct ir_op op) {
     return true;
   }
   if (ir_attr_length(module, attr) > 2) {
-    return fail_value(infer, op, "'precision_config' has more than one entry per operand");
+    infer_error_rule(infer, op, RULE_PRECISION, DIAG_E0206_ATTRIBUTE_VALUE,
+                     "'precision_config' has more than one entry per operand");
+    return false;
   }
   for (uint32_t i = 0; i < ir_attr_length(module, attr); i++) {
     struct ir_attr item = item_of(module, attr, i);
     uint8_t kind = item.id != 0 ? ir_attr_get(module, item)->kind : (uint8_t)IR_ATTR_ENUM;
-    if (kind != IR_ATTR_ENUM && kind != IR_ATTR_STRING && kind != IR_ATTR_OPAQUE) {
+    const char *word = kind == IR_ATTR_ENUM && item.id != 0 ? ir_text(module, ir_attr_get(module, item)->text2) : "";
+    bool is_word =
+        item.id == 0 || strcmp(word, "DEFAULT") == 0 || strcmp(word, "HIGH") == 0 || strcmp(word, "HIGHEST") == 0;
+    if (!is_word && kind != IR_ATTR_OPAQUE) {
       return fail_value(infer, op, "an entry of 'precision_config' is not DEFAULT, HIGH or HIGHEST");
     }
   }
@@ -558,7 +582,7 @@ bool verify_convolution(struct infer *infer, struct ir_op op) {
   }
   if (ints_of(module, op, "window_reversal", &reversal) && reversal.count != 0
       && reversal.count != dims.input_spatial.count) {
-    return fail_value(infer, op, "'window_reversal' does not have one entry per spatial dimension");
+    return fail_value(infer, op, "'window_reversal' does not have one entry per spatial dimension (C9)");
   }
   shape_of(module, ir_op_operand(module, op, 0), &lhs);
   shape_of(module, ir_op_operand(module, op, 1), &rhs);
@@ -577,123 +601,4 @@ bool verify_convolution(struct infer *infer, struct ir_op op) {
     }
   }
   return verify_quantized_product(infer, op, dims.kernel_output, dims.output_feature, NULL);
-}
-
-/* ---- chlo ---- */
-
-bool verify_mulhi(struct infer *infer, struct ir_op op) {
-  struct shape shape;
-  shape_of(infer->module, ir_op_operand(infer->module, op, 0), &shape);
-  const struct ir_type_data *element = ir_type_get(infer->module, shape.element);
-  bool is_bool = element->kind == IR_TYPE_SCALAR && element->dtype == DTYPE_I1;
-  return !is_bool || fail_operand(infer, op, "the operands are predicates, not integers");
-}
-
-/* Both operands and the result of a broadcasting operation of one element type. */
-bool verify_broadcasting(struct infer *infer, struct ir_op op) {
-  struct shape a, b, result;
-  struct ir_module *module = infer->module;
-  shape_of(module, ir_op_operand(module, op, 0), &a);
-  shape_of(module, ir_op_operand(module, op, 1), &b);
-  shape_of(module, ir_op_result(module, op, 0), &result);
-  bool is_known = a.element.id != 0 && b.element.id != 0 && !type_is_quantized(module, a.element);
-  if (is_known && a.element.id != b.element.id) {
-    return fail_operand(infer, op, "the operands have different element types");
-  }
-  if (is_known && result.element.id != a.element.id && result.element.id != 0) {
-    infer_error(infer, op, DIAG_E0205_RESULT_TYPE, "the result has another element type than the operands");
-    return false;
-  }
-  return true;
-}
-
-static bool contains(const struct ints *list, int64_t value) {
-  for (uint32_t i = 0; i < list->count; i++) {
-    if (list->v[i] == value) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/* Ragged dimension free: one group dimension in the right operand; ragged dimension batched or contracted: none. */
-bool verify_ragged_dot(struct infer *infer, struct ir_op op) {
-  static const char *const names[6] = {"lhs_batching_dimensions",    "rhs_batching_dimensions",
-                                       "lhs_contracting_dimensions", "rhs_contracting_dimensions",
-                                       "lhs_ragged_dimensions",      "rhs_group_dimensions"};
-  struct ir_module *module = infer->module;
-  struct ir_attr attr = ir_op_attr(module, op, "ragged_dot_dimension_numbers");
-  struct ints lists[6];
-  struct shape lhs, rhs;
-  if (attr.id == 0 || !shape_of(module, ir_op_operand(module, op, 0), &lhs)
-      || !shape_of(module, ir_op_operand(module, op, 1), &rhs)) {
-    return true;
-  }
-  for (uint32_t i = 0; i < 6; i++) {
-    ints_from_attr(module, ir_attr_field(module, attr, names[i]), &lists[i]);
-    if (!infer_check_dims(infer, op, names[i], &lists[i], i == 0 || i == 2 || i == 4 ? lhs.rank : rhs.rank)) {
-      return false;
-    }
-  }
-  if (lists[0].count != lists[1].count || lists[2].count != lists[3].count) {
-    return fail_value(infer, op, "the operands have other numbers of batching or contracting dimensions");
-  }
-  if (lists[4].count != 1) {
-    return fail_value(infer, op, "there must be one ragged dimension");
-  }
-  for (uint32_t i = 0; i < lists[2].count; i++) {
-    if (!dims_agree(lhs.dims[lists[2].v[i]], rhs.dims[lists[3].v[i]])) {
-      return fail_operand(infer, op, "contracting dimensions have different sizes");
-    }
-  }
-  for (uint32_t i = 0; i < lists[5].count; i++) {
-    if (contains(&lists[1], lists[5].v[i]) || contains(&lists[3], lists[5].v[i])) {
-      return fail_value(infer, op, "a group dimension is also a batching or contracting one");
-    }
-  }
-  bool is_shared = contains(&lists[0], lists[4].v[0]) || contains(&lists[2], lists[4].v[0]);
-  return lists[5].count == (is_shared ? 0u : 1u)
-         || fail_value(infer, op, "the right operand needs one group dimension when the ragged one is free, else none");
-}
-
-/* Inputs lose the scanned dimension in the body, carried values do not. */
-bool verify_scan(struct infer *infer, struct ir_op op) {
-  struct ir_module *module = infer->module;
-  struct ints segments;
-  struct ir_block block = ir_region_entry(module, ir_op_region(module, op, 0));
-  int64_t dimension = int_of(module, op, "dimension", -1), stated = int_of(module, op, "scan_dim_size", -1);
-  uint32_t operands = ir_op_get(module, op)->operand_count;
-  if (block.id == 0 || !ints_of(module, op, "operandSegmentSizes", &segments) || segments.count != 2) {
-    return true;
-  }
-  if (ir_block_get(module, block)->argument_count != operands) {
-    infer_error(infer, op, DIAG_E0211_REGION, "the body has %u arguments, expected %u",
-                ir_block_get(module, block)->argument_count, operands);
-    return false;
-  }
-  for (uint32_t i = 0; i < operands; i++) {
-    struct shape outside, inside;
-    bool is_ranked = shape_of(module, ir_op_operand(module, op, i), &outside)
-                     && shape_of(module, ir_block_argument(module, block, i), &inside);
-    if (!is_ranked) {
-      continue;
-    }
-    if (i < (uint32_t)segments.v[0]) {
-      if (dimension < 0 || dimension >= (int64_t)outside.rank) {
-        return fail_value(infer, op, "'dimension' is outside of the rank of an input");
-      }
-      if (stated >= 0 && !dims_agree(stated, outside.dims[dimension])) {
-        return fail_value(infer, op, "'scan_dim_size' is not the size of the scanned dimension");
-      }
-      for (uint32_t d = (uint32_t)dimension; d + 1 < outside.rank; d++) {
-        outside.dims[d] = outside.dims[d + 1];
-      }
-      outside.rank--;
-    }
-    if (outside.element.id != inside.element.id || !shapes_agree(&outside, &inside)) {
-      infer_error(infer, op, DIAG_E0211_REGION, "operand %u does not fit argument %u of the body", i, i);
-      return false;
-    }
-  }
-  return true;
 }

@@ -733,7 +733,7 @@ static const xla_rule rules[IR_OP_COUNT] = {
     R(BUILTIN_UNREALIZED_CONVERSION_CAST, nothing) R(FUNC_FUNC, nothing) R(BUILTIN_MODULE, nothing)
     R(SDY_MESH, nothing) R(SDY_RESHARD, nothing) R(SDY_SHARDING_CONSTRAINT, nothing) R(SDY_PROPAGATION_BARRIER, nothing)
     R(SDY_DATA_FLOW_EDGE, nothing) R(SDY_FUNC_DATA_FLOW_EDGE, nothing) R(SDY_REPLICATED_TO_UNREDUCED, nothing)
-    R(SDY_SHARDING_GROUP, nothing)
+    R(SDY_SHARDING_GROUP, nothing) R(SDY_SHARDED_TO_UNREDUCED, nothing)
     R(RETURN, nothing) R(FUNC_RETURN, nothing) R(SDY_RETURN, nothing)
     R(CHECK_EXPECT_EQ, nothing) R(CHECK_EXPECT_ALMOST_EQ, nothing) R(CHECK_EXPECT_CLOSE, nothing)
     R(CHECK_EXPECT_SERIALIZED_EQ, nothing) R(CHECK_EXPECT_EQ_CONST, nothing) R(CHECK_EXPECT_ALMOST_EQ_CONST, nothing)
@@ -751,7 +751,7 @@ static const xla_rule rules[IR_OP_COUNT] = {
     R(TRIANGULAR_SOLVE, triangular_solve) R(CHOLESKY, cholesky) R(RNG, rng) R(RNG_BIT_GENERATOR, rng_bit_generator)
     /* bodies */
     R(MAP, map) R(REDUCE, reduce) R(REDUCE_WINDOW, reduce_window) R(SELECT_AND_SCATTER, select_and_scatter)
-    R(SCATTER, scatter) R(CHLO_SCAN, scan)
+    R(SCATTER, scatter) R(CHLO_SCAN, scan) R(MHLO_SCAN, scan)
     /* communication, control */
     R(ALL_REDUCE, all_reduce) R(CROSS_REPLICA_SUM, all_reduce) R(SDY_ALL_REDUCE, all_reduce)
     R(WHILE, while) R(IF, branches) R(CASE, branches) R(FUNC_CALL, call) R(COMPOSITE, call)

@@ -337,6 +337,9 @@ struct ir_attr ir_attr_bool(struct ir_module *m, bool value);
 struct ir_attr ir_attr_integer(struct ir_module *m, int64_t value, struct ir_type type);
 struct ir_attr ir_attr_float(struct ir_module *m, uint64_t bits, struct ir_type type);
 struct ir_attr ir_attr_string(struct ir_module *m, const char *text, size_t length, struct ir_type type);
+/* Bounds of a tensor's dynamic dimensions by its encoding (#stablehlo.bounds, #mhlo.type_extensions): one number per entry,
+ * IR_DYNAMIC where it says '?'. Number of entries, of which the first `capacity` are written; 0 when it holds no bounds. */
+uint32_t ir_attr_bounds(const struct ir_module *m, struct ir_attr encoding, int64_t *bounds, uint32_t capacity);
 struct ir_attr ir_attr_text(struct ir_module *m, enum ir_attr_kind kind, const char *text, size_t length,
                             struct ir_type type); /* SYMBOL, RESOURCE, OPAQUE, LOCATION */
 struct ir_attr ir_attr_type(struct ir_module *m, struct ir_type type);

@@ -226,3 +226,31 @@ int64_t ir_attr_int_at(const struct ir_module *m, struct ir_attr attr, uint64_t 
   unsigned width = (unsigned)size * 8;
   return is_signed && width < 64 ? (int64_t)(bits << (64 - width)) >> (64 - width) : (int64_t)bits;
 }
+
+uint32_t ir_attr_bounds(const struct ir_module *m, struct ir_attr encoding, int64_t *bounds, uint32_t capacity) {
+  static const char *const openings[] = {"#stablehlo.bounds<", "#mhlo.type_extensions<bounds = ["};
+  const struct ir_attr_data *data = ir_attr_get(m, encoding);
+  const char *text = data->kind == IR_ATTR_OPAQUE ? ir_text(m, data->text) : "";
+  uint32_t count = 0;
+  for (size_t i = 0; i < sizeof openings / sizeof openings[0]; i++) {
+    size_t length = strlen(openings[i]);
+    if (strncmp(text, openings[i], length) != 0) {
+      continue;
+    }
+    for (text += length; *text == '?' || *text == '-' || (*text >= '0' && *text <= '9'); text += strspn(text, ", ")) {
+      bool is_none = *text == '?' || *text == '-'; /* older text has negative numbers */
+      int64_t bound = 0;
+      text += is_none;
+      for (; *text >= '0' && *text <= '9'; text++) {
+        bound = bound > (INT64_MAX - 9) / 10 ? INT64_MAX : bound * 10 + (*text - '0');
+      }
+      bound = is_none ? IR_DYNAMIC : bound;
+      if (count < capacity) {
+        bounds[count] = bound;
+      }
+      count++;
+    }
+    return count;
+  }
+  return 0;
+}

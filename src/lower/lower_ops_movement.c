@@ -336,7 +336,6 @@ static const struct {
     {"util.optimization_barrier", lower_forward_first},
     {"sdy.", lower_forward_first},
     {"mhlo.ragged_dot", lower_ragged_dot},
-    {"mhlo.scan", lower_scan},
 };
 
 void lower_opaque_op(struct lower *lower, struct ir_op op) {

@@ -20,7 +20,8 @@ struct mlir_parse_options {
 /* Parses one module (a file without `// -----` separators; several top-level ops are wrapped in one module). Goes on
  * after errors where it can, so that one run reports several. On STATUS_OK *module is complete; on STATUS_INPUT it is
  * NULL and `diags` says why. `source` must outlive the module. Never recurses deeper than max_depth.
- * Refuses what is evidently something else (empty input, HTML, HLO text, bytecode, binary) by name: E0002, E0003. */
+ * Refuses what is evidently something else (empty input, HTML, HLO text, binary; bytecode, which bytecode.h reads) by name:
+ * E0002, E0003. */
 enum status mlir_parse(const struct source *source, const struct mlir_parse_options *options, struct diag_list *diags,
                        struct ir_module **module);
 

@@ -541,9 +541,7 @@ static bool starts_with(const char *text, size_t length, const char *prefix) {
 static const char *other_format(const char *text, size_t length) {
   static const struct {
     const char *prefix, *what;
-  } rows[] = {{"ML\xEFR", "MLIR bytecode, which is not read here; write it as text, with as_text() of jax.export or "
-                          "lowered programs, or with "
-                          "stablehlo-opt FILE"},
+  } rows[] = {{"ML\xEFR", "MLIR bytecode where text is expected"},
               {"<", "HTML or XML, not MLIR; was a web page saved instead of the file?"},
               {"HloModule", "HLO text, not MLIR"},
               {"\x1F\x8B", "gzip data"},

@@ -197,7 +197,9 @@ enum block_flag { BLOCK_DEFINED = 1, BLOCK_FIRST = 2, BLOCK_USED = 4 };
 /* ---- diagnostics (mlir_parse_error.c); all return false ---------------------------------------------------------- */
 bool parse_error(struct parser *p, enum diag_id id, const char *at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* "expected <what>, found <token>" at the cursor. */
+/* Where something is missing at the cursor: there, or behind the text of an earlier line when the cursor begins a line. */
+const char *parse_missing_place(struct parser *p);
+/* "expected <what>, found <token>" at parse_missing_place. */
 bool parse_expected(struct parser *p, const char *what);
 bool parse_memory(struct parser *p);
 /* Id of a string of the module; false, and 0, when memory is exhausted. */
@@ -225,6 +227,9 @@ bool parse_type_follows(struct parser *p);
 bool parse_result_types(struct parser *p);
 /* T, U, ... without parentheses: pushes on p->types. */
 bool parse_type_list(struct parser *p);
+/* What a storage type of a quantized type holds without stated bounds, and the canonical text of such a type. */
+void parse_quant_bounds(enum dtype storage, int64_t *low, int64_t *high);
+void parse_quant_text(const struct ir_quant *q, struct strbuf *out);
 
 /* ---- attributes (mlir_parse_attrs.c and its neighbours) ---------------------------------------------------------- */
 bool parse_attr(struct parser *p, struct ir_attr *attr);

@@ -69,6 +69,29 @@ static struct lex_span found_token(struct parser *p) {
   return (struct lex_span){text, n};
 }
 
+const char *parse_missing_place(struct parser *p) {
+  lex_skip(&p->lx);
+  const char *at = p->lx.cursor;
+  bool is_behind = false; /* a line ended between */
+  while (at > p->start && lex_is(at[-1], LEX_SPACE)) {
+    is_behind |= *--at == '\n';
+    if (!is_behind || at == p->start || lex_is(at[-1], LEX_SPACE)) {
+      continue;
+    }
+    /* a comment at the end of that line is not what something is missing behind */
+    const char *line = at;
+    while (line > p->start && line[-1] != '\n') {
+      line--;
+    }
+    for (const char *c = line; c + 1 < at; c++) {
+      if (c[0] == '/' && c[1] == '/') {
+        at = c;
+      }
+    }
+  }
+  return is_behind && at > p->start ? at : p->lx.cursor;
+}
+
 bool parse_expected(struct parser *p, const char *what) {
   lex_skip(&p->lx);
   if ((uint8_t)*p->lx.cursor < ' ' && p->lx.cursor < p->lx.end) {
@@ -76,7 +99,8 @@ bool parse_expected(struct parser *p, const char *what) {
                        (unsigned)(uint8_t)*p->lx.cursor, what);
   }
   struct lex_span found = found_token(p);
-  return parse_error(p, DIAG_E0102_EXPECTED, p->lx.cursor, "expected %s, found '%.*s'", what, SPAN_ARGS(found));
+  const char *at = p->lx.cursor < p->lx.end ? parse_missing_place(p) : p->lx.cursor;
+  return parse_error(p, DIAG_E0102_EXPECTED, at, "expected %s, found '%.*s'", what, SPAN_ARGS(found));
 }
 
 bool parse_memory(struct parser *p) {

@@ -113,14 +113,25 @@ static bool collect(struct parser *p, const struct field_row *rows, unsigned cou
   return parse_made(p, *attr);
 }
 
+/* After a field, when the name of another follows: says that a ',' is missing and goes on, for every place. */
+static bool is_comma_missing(struct parser *p, bool *is_sound) {
+  if (!lex_is(lex_peek(&p->lx), LEX_START)) {
+    return false;
+  }
+  *is_sound = parse_expected(p, "',' or '>' after a field");
+  p->quiet = false;
+  return !p->stopped;
+}
+
 /* `field = value, ...>` */
 static bool read_fields(struct parser *p, const struct field_row *rows, unsigned count, struct ir_attr *values) {
   if (lex_try(&p->lx, '>')) {
     return true;
   }
+  bool is_sound = true;
   do {
     if (lex_try(&p->lx, '>')) {
-      return true; /* a comma may stand behind the last field */
+      return is_sound; /* a comma may stand behind the last field */
     }
     struct lex_span name = lex_word(&p->lx);
     unsigned i = 0;
@@ -138,8 +149,8 @@ static bool read_fields(struct parser *p, const struct field_row *rows, unsigned
     if (!parse_char(p, '=', "'=' after the name of a field") || !field_value(p, rows[i].kind, &values[i])) {
       return false;
     }
-  } while (lex_try(&p->lx, ','));
-  return parse_char(p, '>', "',' or '>' after a field");
+  } while (lex_try(&p->lx, ',') || is_comma_missing(p, &is_sound));
+  return parse_char(p, '>', "',' or '>' after a field") && is_sound;
 }
 
 /* ---- conv ----------------------------------------------------------------------------------------------------------- */

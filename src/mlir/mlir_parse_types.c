@@ -10,6 +10,8 @@ static bool word_at(const struct parser *p, const char *word, size_t length) {
 }
 #define AT(literal) word_at(p, literal, sizeof(literal) - 1)
 
+enum { BOUNDS_MAX = 64 }; /* of these the bounds are compared with the sizes */
+
 static bool type_error(struct parser *p, const char *at, const char *what) {
   return parse_error(p, DIAG_E0104_TYPE, at, "%s", what);
 }
@@ -73,6 +75,26 @@ static bool parse_encoding(struct parser *p, struct ir_attr *encoding) {
   return true;
 }
 
+/* Bounds are as many as dimensions, and dimensions of a stated size have none. */
+static bool check_bounds(struct parser *p, const char *at, struct ir_attr encoding, const int64_t *dims,
+                         uint32_t rank) {
+  int64_t bounds[BOUNDS_MAX];
+  uint32_t count = ir_attr_bounds(p->m, encoding, bounds, BOUNDS_MAX);
+  if (count == 0) {
+    return true;
+  }
+  if (count != rank) {
+    return parse_error(p, DIAG_E0104_TYPE, at, "the type has %u dimensions but %u bounds", rank, count);
+  }
+  for (uint32_t i = 0; i < rank && i < BOUNDS_MAX; i++) {
+    if (dims[i] != IR_DYNAMIC && bounds[i] != IR_DYNAMIC) {
+      return parse_error(p, DIAG_E0104_TYPE, at, "dimension %u has the size %lld and must have no bound ('?')", i,
+                         (long long)dims[i]);
+    }
+  }
+  return true;
+}
+
 /* Behind `tensor<` or `memref<`. */
 static bool parse_shaped(struct parser *p, bool is_memref, struct ir_type *type) {
   struct ir_type element;
@@ -99,6 +121,7 @@ static bool parse_shaped(struct parser *p, bool is_memref, struct ir_type *type)
       ok = type_error(p, at, "a tensor cannot have elements of this type");
     }
   }
+  ok = ok && (encoding.id == 0 || unranked || check_bounds(p, at, encoding, p->dims.data + first, rank));
   if (ok && unranked) {
     *type = ir_type_unranked(p->m, element);
     if (is_memref) {
@@ -212,14 +235,14 @@ static bool parse_scale(struct parser *p, struct quant_lists *lists) {
 }
 
 /* What i8, u8 ... hold without stated bounds. */
-static void default_bounds(enum dtype storage, int64_t *low, int64_t *high) {
+void parse_quant_bounds(enum dtype storage, int64_t *low, int64_t *high) {
   unsigned bits = dtype_bits(storage);
   bool is_unsigned = dtype_class_of(storage) == DTYPE_CLASS_UINT;
   *low = is_unsigned || bits == 0 ? 0 : bits > 63 ? INT64_MIN : -(int64_t)(1ull << (bits - 1));
   *high = bits == 0 ? 0 : bits >= 63 ? INT64_MAX : (int64_t)((1ull << (is_unsigned ? bits : bits - 1)) - 1);
 }
 
-static void quant_text(const struct ir_quant *q, struct strbuf *out) {
+void parse_quant_text(const struct ir_quant *q, struct strbuf *out) {
   const char *name = dtype_name((enum dtype)q->storage);
   strbuf_printf(out, "!quant.uniform<%s", name[0] == 'u' ? "u" : "");
   strbuf_puts(out, name[0] == 'u' ? name + 2 : name);
@@ -254,7 +277,7 @@ static bool quant_head(struct parser *p, struct ir_quant *q, bool *known) {
     return true;
   }
   int64_t low, high;
-  default_bounds((enum dtype)q->storage, &low, &high);
+  parse_quant_bounds((enum dtype)q->storage, &low, &high);
   if (lex_try(&p->lx, '<')) {
     if (!parse_integer(p, &q->storage_min) || !parse_char(p, ':', "':' between the storage bounds")
         || !parse_integer(p, &q->storage_max) || !parse_char(p, '>', "'>' after the storage bounds")) {
@@ -279,10 +302,14 @@ static bool quant_head(struct parser *p, struct ir_quant *q, bool *known) {
       *known = false; /* sub-channel quantization */
       return true;
     }
+    const char *at = p->lx.cursor;
     if (!parse_integer(p, &axis)) {
       return false;
     }
-    *known = axis >= 0 && axis <= INT32_MAX;
+    if (axis < 0) {
+      return parse_error(p, DIAG_E0104_TYPE, at, "the quantized dimension is negative: %lld (C11)", (long long)axis);
+    }
+    *known = axis <= INT32_MAX;
     q->axis = (int32_t)axis;
   }
   return true;
@@ -326,7 +353,7 @@ static bool parse_quant(struct parser *p, struct ir_type *type) {
     q.scales = lists.scales.data;
     q.zero_points = lists.zero_points.data;
     q.count = (uint32_t)lists.scales.count;
-    quant_text(&q, &text);
+    parse_quant_text(&q, &text);
     ok = (!text.failed || parse_memory(p)) && parse_intern(p, strbuf_text(&text), text.length, &q.text);
     *type = ok ? ir_type_quantized(p->m, &q) : *type;
     strbuf_release(&text);
@@ -337,6 +364,21 @@ static bool parse_quant(struct parser *p, struct ir_type *type) {
 }
 
 /* ---- dialect types and scalars ------------------------------------------------------------------------------------- */
+
+/* Behind `!stablehlo.future<`. */
+static bool parse_future(struct parser *p, const char *at, struct ir_type *type) {
+  if (!parse_list_type(p, IR_TYPE_FUTURE, type)) {
+    return false;
+  }
+  const struct ir_type_data *data = ir_type_get(p->m, *type);
+  for (uint32_t i = 0; i < data->count; i++) {
+    struct ir_type part = {p->m->lists.data[data->first + i]};
+    if (!ir_type_is_tensor(p->m, part) && ir_type_get(p->m, part)->kind != IR_TYPE_TOKEN) {
+      return parse_error(p, DIAG_E0104_TYPE, at, "part %u of the future is neither a ranked tensor nor a token", i);
+    }
+  }
+  return true;
+}
 
 static bool parse_dialect_type(struct parser *p, struct ir_type *type) {
   const char *start = p->lx.cursor++;
@@ -353,12 +395,16 @@ static bool parse_dialect_type(struct parser *p, struct ir_type *type) {
   }
   if (lex_span_is(name, "stablehlo.future") && has_body) {
     p->lx.cursor++;
-    return parse_list_type(p, IR_TYPE_FUTURE, type);
+    return parse_future(p, start, type);
   }
   bool is_token = name.length > 6 && memcmp(name.text + name.length - 6, ".token", 6) == 0 && !has_body;
   if (is_token) {
     *type = lex_span_is(name, "stablehlo.token") ? p->m->token_type : ir_type_token(p->m, start, name.length + 1);
     return type->id || parse_memory(p);
+  }
+  if (name.length > 10 && memcmp(name.text, "stablehlo.", 10) == 0) {
+    return parse_error(p, DIAG_E0104_TYPE, start, "stablehlo has no type '%.*s'", (int)(name.length - 10),
+                       name.text + 10);
   }
   struct strbuf text = {0};
   strbuf_add(&text, start, name.length + 1);

@@ -165,8 +165,12 @@ static bool clause_format(struct parser *p) {
   for (int part = 0; part < 2; part++) {
     ok = ok && i < word.length && word.text[i++] == "em"[part] && i < word.length && lex_is(word.text[i], LEX_DIGIT);
     for (; ok && i < word.length && lex_is(word.text[i], LEX_DIGIT); i++) {
-      bits[part] = bits[part] < 100000 ? bits[part] * 10 + (word.text[i] - '0') : bits[part];
+      bits[part] = bits[part] <= INT32_MAX ? bits[part] * 10 + (word.text[i] - '0') : bits[part];
     }
+  }
+  if (ok && (bits[0] > INT32_MAX || bits[1] > INT32_MAX)) {
+    return parse_error(p, DIAG_E0102_EXPECTED, word.text, "the widths of the format '%.*s' exceed 31 bits",
+                       SPAN_ARGS(word));
   }
   if (!ok || i != word.length) {
     p->lx.cursor = word.text;
@@ -277,8 +281,9 @@ static bool check_all(struct parser *p, const struct op_state *op, struct ir_typ
 static bool check_each(struct parser *p, const struct op_state *op, size_t first) {
   size_t count = p->types.count - first, operands = p->operands.count - op->operands;
   if (count != operands) {
-    return parse_error(p, DIAG_E0110_OPERAND_TYPES, p->lx.cursor, "'%s' has %zu operand%s but %zu operand type%s",
-                       ir_text(p->m, op->name->id), operands, operands == 1 ? "" : "s", count, count == 1 ? "" : "s");
+    return parse_error(p, DIAG_E0110_OPERAND_TYPES, parse_missing_place(p),
+                       "'%s' has %zu operand%s but %zu operand type%s", ir_text(p->m, op->name->id), operands,
+                       operands == 1 ? "" : "s", count, count == 1 ? "" : "s");
   }
   for (size_t i = 0; i < count; i++) {
     if (!parse_check_operand(p, op->operands + i, p->types.data[first + i])) {

@@ -230,6 +230,7 @@ static bool window(struct parser *p) {
               {"lhs_dilate", NAME_lhs_dilation},
               {"rhs_dilate", NAME_rhs_dilation},
               {"reverse", NAME_window_reversal}};
+  unsigned seen = 0;
   if (lex_try(&p->lx, '}')) {
     return true;
   }
@@ -244,6 +245,10 @@ static bool window(struct parser *p) {
       p->lx.cursor = key.text;
       return parse_expected(p, "stride, pad, lhs_dilate, rhs_dilate or reverse");
     }
+    if (seen & 1u << i) {
+      return parse_error(p, DIAG_E0107_REDEFINED, key.text, "'%.*s' stands twice", SPAN_ARGS(key));
+    }
+    seen |= 1u << i;
     bool ok = parse_char(p, '=', "'=' and a list")
               && (i == 1   ? pad_list(p, &attr)
                   : i == 4 ? bool_list(p, &attr)
@@ -285,9 +290,9 @@ bool parse_pretty_convolution(struct parser *p, struct op_state *op, const struc
 bool parse_pretty_custom_call(struct parser *p, struct op_state *op, const struct op_syntax *syntax) {
   (void)syntax;
   struct ir_attr target;
-  bool ok = lex_peek(&p->lx) == '"' ? parse_untyped(p, &target) : parse_symbol(p, true, &target);
-  return ok && parse_push_attr(p, NAME_call_target_name, target) && parse_char(p, '(', "'(' and the operands")
-         && parse_operand_list(p) && parse_char(p, ')', "')' after the operands") && parse_attrs_and_types(p, op);
+  return parse_symbol(p, true, &target) && parse_push_attr(p, NAME_call_target_name, target)
+         && parse_char(p, '(', "'(' and the operands") && parse_operand_list(p)
+         && parse_char(p, ')', "')' after the operands") && parse_attrs_and_types(p, op);
 }
 
 static bool regions(struct parser *p, const struct op_state *op) {
@@ -483,6 +488,10 @@ bool parse_pretty_reduce(struct parser *p, struct op_state *op, const struct op_
     if (!inner || inner->opcode == IR_OP_UNKNOWN || ir_opcode_info((enum ir_opcode)inner->opcode)->operands_max != 2) {
       p->lx.cursor = name.text;
       return parse_expected(p, "the name of a binary operation");
+    }
+    if (!ir_opcode_has((enum ir_opcode)inner->opcode, IR_TRAIT_COMMUTATIVE)) {
+      return parse_error(p, DIAG_E0102_EXPECTED, name.text, "'%.*s' is not commutative; a reduction applies what is",
+                         SPAN_ARGS(name));
     }
   }
   if (!LEX_TRY_WORD(&p->lx, "across") || !LEX_TRY_WORD(&p->lx, "dimensions") || !lex_try(&p->lx, '=')) {

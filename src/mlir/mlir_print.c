@@ -11,7 +11,7 @@ enum { INDENT_WIDTH = 2 };
 
 bool mlir_word_in(const char *words, const char *name) {
   size_t length = strlen(name);
-  for (const char *at = words; at && (at = strstr(at, name)) != NULL; at += length) {
+  for (const char *at = length ? words : NULL; at && (at = strstr(at, name)) != NULL; at += length) {
     bool starts = at == words || at[-1] == ' ';
     bool ends = at[length] == '\0' || at[length] == ' ';
     if (starts && ends) {

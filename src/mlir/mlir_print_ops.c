@@ -203,6 +203,7 @@ static const struct form forms[IR_OP_COUNT] = {
     [IR_OP_SDY_DATA_FLOW_EDGE] = FORMAT(" %0?{sharding} sharding=$s{sharding}|* : ~r"),
     [IR_OP_SDY_FUNC_DATA_FLOW_EDGE] = FORMAT(" %0?{sharding} sharding=$s{sharding}|* : ~r"),
     [IR_OP_SDY_REPLICATED_TO_UNREDUCED] = FORMAT(" $s{axes} %0 out_sharding=$s{out_sharding}* : ~r"),
+    [IR_OP_SDY_SHARDED_TO_UNREDUCED] = FORMAT(" $s{axes} %0 out_sharding=$s{out_sharding}* : ~r"),
     [IR_OP_SDY_SHARDING_GROUP] = FORMAT(" %0 group_id=$n{group_id}* : ~o"),
     [IR_OP_SDY_CONSTANT] = FUNCTION(mlir_form_constant),
     [IR_OP_SDY_ALL_GATHER] = FORMAT(" $s{gathering_axes} %0 out_sharding=$s{out_sharding}* : ~r"),

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "import/import.h"
+#include "mlir/bytecode.h"
 #include "mlir/mlir.h"
 
 static const struct program_options default_options = {0};
@@ -14,11 +16,19 @@ static enum status report_memory(struct diag_list *diags, const char *name) {
   return STATUS_MEMORY;
 }
 
-/* Text → module with bound dimensions. */
+/* Text or bytecode → module with bound dimensions. */
 static enum status parse(struct program *program, const struct program_options *options, struct diag_list *diags) {
   program->source = (struct source){program->file.name, program->file.text, program->file.length};
   struct mlir_parse_options parse_options = {.memory_budget_bytes = options->memory_budget_bytes};
-  STATUS_TRY(mlir_parse(&program->source, &parse_options, diags, &program->module));
+  struct import_options import_options = {.memory_budget_bytes = options->memory_budget_bytes};
+  if (import_is_hlo_text(program->source.text, program->source.length)) {
+    STATUS_TRY(import_hlo_text(&program->source, &import_options, diags, &program->module));
+  } else if (mlir_is_bytecode(program->source.text, program->source.length)) {
+    STATUS_TRY(mlir_bytecode_read(&program->source, &parse_options, diags, &program->module));
+    program->source = program->module->source; /* bytes have no lines */
+  } else {
+    STATUS_TRY(mlir_parse(&program->source, &parse_options, diags, &program->module));
+  }
   for (size_t i = 0; i < options->bind_count; i++) {
     STATUS_TRY(mlir_bind(program->module, options->binds[i], diags));
   }
@@ -82,10 +92,11 @@ static enum status find_entry(struct program *program, const struct program_opti
   return STATUS_INPUT;
 }
 
-/* Module → checked module → unfused work graph with its totals. */
+/* Module → checked module, sizes at their bounds → unfused work graph with its totals. */
 static enum status count(struct program *program, const struct program_options *options, struct diag_list *diags) {
   STATUS_TRY(analyze_infer(program->module, diags));
   STATUS_TRY(analyze_calls(program->module, diags));
+  STATUS_TRY(analyze_bounds(program->module, diags));
   STATUS_TRY(find_entry(program, options, diags));
   struct lower_options lower_options = {.entry = options->entry};
   STATUS_TRY(lower_module(program->module, &lower_options, diags, &program->unfused));

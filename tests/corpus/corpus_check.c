@@ -60,25 +60,6 @@ void corpus_pieces_release(struct corpus_pieces *pieces) {
 
 /* ---- errors that a file expects --------------------------------------------------------------------------------- */
 
-/* Line that an "expected-error" comment at `at` speaks of; `line` is its own. */
-static long expected_line(const char *at, const char *end, long line) {
-  const char *place = at + strlen("expected-error");
-  while (place < end && (*place == ' ' || *place == '-' || (*place >= 'a' && *place <= 'z'))) {
-    place++;
-  }
-  if (place >= end || *place != '@') {
-    return line;
-  }
-  place++;
-  if (end - place >= 5 && strncmp(place, "below", 5) == 0) {
-    return line + 1;
-  }
-  if (end - place >= 5 && strncmp(place, "above", 5) == 0) {
-    return line - 1;
-  }
-  return line + strtol(place, NULL, 10);
-}
-
 /* Whether the piece has an "expected-error" comment at all (*has_any), and one for a line with a diagnostic. */
 static bool is_expected(const struct source *source, size_t start, size_t end, const struct diag_list *diags,
                         bool *has_any) {
@@ -88,7 +69,7 @@ static bool is_expected(const struct source *source, size_t start, size_t end, c
   for (const char *at = source->text + start; (at = strstr(at, word)) != NULL && at < source->text + end; at++) {
     *has_any = true;
     source_locate(source, (size_t)(at - source->text), &line, &column);
-    long wanted = expected_line(at, source->text + end, (long)line);
+    long wanted = corpus_expected_line(at, source->text + end, (long)line);
     for (size_t i = 0; i < diags->entries.count; i++) {
       if ((long)diags->entries.data[i].line == wanted) {
         return true;
@@ -194,7 +175,7 @@ static bool is_stable(const struct ir_module *module, const struct mlir_print_op
 static const struct mlir_print_options pretty_form = {.form = MLIR_PRETTY}, generic_form = {.form = MLIR_GENERIC},
                                        located_form = {.form = MLIR_PRETTY, .locations = true};
 
-static bool check_module(const struct ir_module *module, struct strbuf *pretty, struct strbuf *generic, char *reason,
+bool corpus_check_module(const struct ir_module *module, struct strbuf *pretty, struct strbuf *generic, char *reason,
                          size_t reason_size) {
   struct ir_module *from_pretty = NULL, *from_generic = NULL;
   struct source pretty_source, generic_source;
@@ -312,7 +293,7 @@ static void check_piece(struct file_state *s, size_t i) {
     struct strbuf pretty = {0}, generic = {0};
     char reason[sizeof s->result->reason];
     s->result->pieces_read++;
-    if (!check_module(module, &pretty, &generic, reason, sizeof reason)
+    if (!corpus_check_module(module, &pretty, &generic, reason, sizeof reason)
         || !check_locations(&pieces->source, start, end, reason, sizeof reason)) {
       if (!s->is_unstable) {
         memcpy(s->result->reason, reason, sizeof reason);
@@ -344,6 +325,10 @@ static void check_piece(struct file_state *s, size_t i) {
 }
 
 void corpus_check_file(const struct corpus *corpus, const struct corpus_file *file, struct corpus_result *result) {
+  if (corpus_is_hlo(file->path)) {
+    corpus_check_hlo(file, result);
+    return;
+  }
   struct corpus_pieces pieces;
   if (!corpus_pieces_read(&pieces, file->path, result->reason, sizeof result->reason)) {
     result->status = CORPUS_UNREAD;
@@ -354,6 +339,9 @@ void corpus_check_file(const struct corpus *corpus, const struct corpus_file *fi
   result->bytes = pieces.source.length;
   for (size_t i = 0; i < pieces.count; i++) {
     check_piece(&s, i);
+  }
+  if (corpus_expects_errors(file->relative)) {
+    corpus_count_errors(&pieces, result);
   }
   result->is_as_printed = s.is_as_printed;
   result->has_locations = strstr(pieces.source.text, "loc(") != NULL;

@@ -73,9 +73,9 @@ static bool add_path(struct corpus *corpus, const char *path, int depth) {
     char child[4096];
     int length = snprintf(child, sizeof child, "%s/%s", path, name);
     if (ok && name[0] != '.' && length < (int)sizeof child) {
-      bool is_mlir = has_suffix(name, ".mlir") || has_suffix(name, ".mlir.gz");
+      bool is_program = has_suffix(name, ".mlir") || has_suffix(name, ".mlir.gz") || corpus_is_hlo(child);
       bool is_folder = stat(child, &info) == 0 && S_ISDIR(info.st_mode);
-      ok = is_folder ? add_path(corpus, child, depth + 1) : !is_mlir || add_file(corpus, child);
+      ok = is_folder ? add_path(corpus, child, depth + 1) : !is_program || add_file(corpus, child);
     }
     free(entries[i]);
   }

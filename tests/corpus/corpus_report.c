@@ -177,7 +177,10 @@ int corpus_report(const struct corpus *corpus, const struct corpus_options *opti
   }
   print_row("total", &total);
   printf("%.1f s\n", seconds);
-  bool ok = report_required(corpus) == 0 && (gate == 0 || (double)passed >= GATE_SHARE * (double)gate);
+  size_t hlo_failed = corpus_report_hlo(corpus);
+  size_t bytecode_failed = corpus_report_bytecode(corpus);
+  bool ok = report_required(corpus) == 0 && corpus_report_errors(corpus) == 0 && hlo_failed == 0 && bytecode_failed == 0
+            && (gate == 0 || (double)passed >= GATE_SHARE * (double)gate);
   if (options->json_path && !write_json(corpus, options->json_path, rows, count, passed, gate, seconds)) {
     printf("cannot write %s\n", options->json_path);
     ok = false;

@@ -1,6 +1,6 @@
-/* The verifier tests of StableHLO (stablehlo/tests of the shared corpus): a line with an expected-error must get a
- * diagnostic, from the parser or from here, and every valid unit must get none. The counts are a floor that may
- * rise. */
+/* The verifier tests of StableHLO (stablehlo/tests of the shared corpus): every line with an expected-error must get a
+ * diagnostic, from the parser or from here, except in the one file whose errors are of an operation of upstream's test
+ * tool. The corpus tool prints the same count for all files. */
 #include "analyze_fixture.h"
 
 #include <stdio.h>
@@ -31,9 +31,10 @@ static const char *const files[] = {"future_type",
                                     "verify_scatter",
                                     "verify_select_and_scatter",
                                     "verify_while"};
-/* Lines with an expected error in those files (866 by the census of the corpus), and how many are found today. */
+/* Lines with an expected error in those files (866 by the census of the corpus), and those of the file below. */
 #define EXPECTED_LINES 866
-#define FOUND_FLOOR 800
+#define FOREIGN_LINES 4
+static const char foreign_file[] = "ops_broadcasting"; /* run with --hlo-test-broadcast */
 
 struct lines {
   uint8_t is_expected[MAX_LINES];
@@ -135,13 +136,16 @@ static void test_expected_errors(void **state) {
     for (uint32_t line = 1; line < MAX_LINES; line++) {
       expected += lines->is_expected[line];
       found += lines->is_expected[line] & lines->is_reported[line];
+      if (lines->is_expected[line] && !lines->is_reported[line] && strcmp(files[f], foreign_file) != 0) {
+        print_error("%s:%u: an error is expected here\n", path, line);
+      }
     }
     free(lines);
     free(text);
   }
   print_message("%u of %u expected errors\n", found, expected);
   assert_int_equal(expected, EXPECTED_LINES);
-  assert_true(found >= FOUND_FLOOR);
+  assert_true(found >= EXPECTED_LINES - FOREIGN_LINES);
 }
 
 int main(void) {

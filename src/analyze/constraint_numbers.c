@@ -1,0 +1,24 @@
+/* Look-up of constraint numbers: only when there is a message to write, so a plain search does. */
+#include "analyze/constraint_numbers.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+static const struct {
+  uint16_t opcode;
+  uint8_t rule;
+  const char *numbers;
+} rows[] = {
+#define RDG_CONSTRAINT(opcode, rule, numbers) {IR_OP_##opcode, RULE_##rule, numbers},
+#include "analyze/constraints.def"
+#undef RDG_CONSTRAINT
+};
+
+const char *constraint_of(enum ir_opcode opcode, enum constraint_rule rule) {
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    if (rows[i].opcode == (uint16_t)opcode && rows[i].rule == (uint8_t)rule) {
+      return rows[i].numbers;
+    }
+  }
+  return NULL;
+}

@@ -1,0 +1,8 @@
+module @dyn {
+  func.func public @main(%arg0: tensor<?x3xf32, #stablehlo.bounds<5, ?>>) -> tensor<?x3xf32, #stablehlo.bounds<5, ?>> {
+    %0 = stablehlo.get_dimension_size %arg0, dim = 0 : (tensor<?x3xf32, #stablehlo.bounds<5, ?>>) -> tensor<i32>
+    %1 = stablehlo.add %arg0, %arg0 : tensor<?x3xf32, #stablehlo.bounds<5, ?>>
+    %2 = stablehlo.set_dimension_size %1, %0, dim = 0 : (tensor<?x3xf32, #stablehlo.bounds<5, ?>>, tensor<i32>) -> tensor<?x3xf32, #stablehlo.bounds<5, ?>>
+    return %2 : tensor<?x3xf32, #stablehlo.bounds<5, ?>>
+  }
+}
