@@ -35,6 +35,21 @@ void lower_forward_first(struct lower *lower, struct ir_op op) {
   lower->scratch.count = base;
 }
 
+/* A cast that the reader could not resolve is a name for the same bytes, or nobody knows what. */
+void lower_cast(struct lower *lower, struct ir_op op) {
+  bool is_same = lower_in_count(lower, op) == 1 && lower_out_count(lower, op) == 1;
+  if (is_same) {
+    const struct ir_module *module = lower->module;
+    is_same = ir_type_size_bytes(module, ir_value_type(module, lower_in(lower, op, 0)))
+              == ir_type_size_bytes(module, ir_value_type(module, lower_out(lower, op, 0)));
+  }
+  if (is_same) {
+    lower_forward_first(lower, op);
+  } else {
+    lower_opaque_op(lower, op);
+  }
+}
+
 void lower_tuple(struct lower *lower, struct ir_op op) {
   size_t base = lower->scratch.count;
   for (uint32_t i = 0; i < lower_in_count(lower, op); i++) {
