@@ -584,6 +584,10 @@ enum status hw_calibration_load(struct hw_database *db, const char *directory, s
   return attached == STATUS_OK ? result : attached;
 }
 
+bool hw_fit_is_useful(const struct hw_fit *fit) {
+  return fit->mape < fit->data_sheet_mape;
+}
+
 const struct hw_fit *hw_chip_fit(const struct hw_chip *chip, const char *class_name, const char *format) {
   for (size_t i = 0; i < chip->fit_count; i++) {
     const struct hw_fit *fit = chip->fits[i];

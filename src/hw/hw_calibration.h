@@ -57,6 +57,10 @@ enum { HW_FIT_CONSTANT_MAX = 64, HW_FIT_INTERVAL_MAX = 16, HW_CALIBRATION_MAX_BY
  * one; NULL when none has. `fit->device` tells whose it is. */
 const struct hw_fit *hw_chip_fit(const struct hw_chip *chip, const char *class_name, const char *format);
 
+/* False for constants that time held-out rows no better than the data sheet does: they are not used, only the width of
+ * their interval. */
+bool hw_fit_is_useful(const struct hw_fit *fit);
+
 /* Reads every file below directory/calibrated (a missing folder is no error) and ties the fits to the chips; called by
  * hw_database_load. Bad files are reported and left out. */
 enum status hw_calibration_load(struct hw_database *db, const char *directory, struct diag_list *diags);

@@ -35,11 +35,6 @@ static bool is_for(const struct hw_fit *fit, enum kernel_class class_of, enum ke
          && strcmp(fit->format, kernel_format_info(format)->name) == 0 && strcmp(fit->model, model->name) == 0;
 }
 
-/* Constants that time rows held out no better than the data sheet does are not used, only the width of their interval. */
-static bool is_useful(const struct hw_fit *fit) {
-  return fit->mape < fit->data_sheet_mape;
-}
-
 static void find_fit(const struct hw_chip *chip, enum kernel_class class_of, enum kernel_format format,
                      struct kernel_constants *out) {
   for (size_t i = 0; i < chip->fit_count; i++) {
@@ -48,7 +43,7 @@ static void find_fit(const struct hw_chip *chip, enum kernel_class class_of, enu
       continue;
     }
     bool is_own = strcmp(fit->device, chip->id) == 0;
-    if (out->fit == NULL && is_useful(fit)) {
+    if (out->fit == NULL && hw_fit_is_useful(fit)) {
       out->fit = fit;
       out->is_inherited = !is_own;
       apply_fit(fit, out);

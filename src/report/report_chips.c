@@ -203,11 +203,12 @@ static void print_field(const struct hw_field *field, bool is_default, struct st
   put_line(out, "chosen because: ", field->chosen);
 }
 
-/* What was fitted for the chip or a family of it: the fit that is used of each class and format. */
+/* What was fitted for the chip or a family of it: the nearest fit of each class and format. */
 static void print_fits(const struct hw_chip *chip, struct strbuf *out) {
-  static const char *const headings[] = {"kernels", "operands", "rows", "MAPE", "data sheet", "measured on", "source"};
+  static const char *const headings[] = {"kernels",    "operands",    "rows",   "MAPE",
+                                         "data sheet", "measured on", "source", "used"};
   static const enum report_align aligns[] = {REPORT_LEFT,  REPORT_LEFT, REPORT_RIGHT, REPORT_RIGHT,
-                                             REPORT_RIGHT, REPORT_LEFT, REPORT_LEFT};
+                                             REPORT_RIGHT, REPORT_LEFT, REPORT_LEFT,  REPORT_LEFT};
   if (chip->fit_count == 0) {
     strbuf_puts(out, "\nnothing was fitted for this chip or its family: constants are those of the data sheet\n");
     return;
@@ -229,6 +230,7 @@ static void print_fits(const struct hw_chip *chip, struct strbuf *out) {
     }
     report_table_cell(table, fit->device);
     report_table_cell(table, fit->sources);
+    report_table_cell(table, hw_fit_is_useful(fit) ? "yes" : "no: the data sheet is as good");
   }
   strbuf_puts(out, "\nfitted constants (error on rows held out; docs/calibration.md)\n");
   report_table_print_indented(table, 2, out);

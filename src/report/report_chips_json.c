@@ -76,7 +76,7 @@ enum status report_chips_json(const struct hw_database *db, struct strbuf *out) 
   return report_json_finish(&json, root, out);
 }
 
-/* The fits that are used, as `chips show` lists them. */
+/* The nearest fit of each class and format, as `chips show` lists them. */
 static json_t *fits_of(struct report_json *json, const struct hw_chip *chip) {
   json_t *rows = json_array();
   for (size_t i = 0; i < chip->fit_count; i++) {
@@ -93,6 +93,7 @@ static json_t *fits_of(struct report_json *json, const struct hw_chip *chip) {
     report_json_set(json, row, "rows", report_json_uint(fit->rows));
     report_json_set(json, row, "mape", report_json_real(fit->mape));
     report_json_set(json, row, "data_sheet_mape", report_json_real(fit->data_sheet_mape));
+    report_json_set(json, row, "used", json_boolean(hw_fit_is_useful(fit)));
     json_t *constants = json_object();
     for (unsigned k = 0; k < fit->constant_count; k++) {
       report_json_set(json, constants, fit->names[k], report_json_real(fit->values[k]));
