@@ -199,9 +199,7 @@ static bool resource(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *a
 
 /* ---- locations -------------------------------------------------------------------------------------------------------- */
 
-static void put_quoted(struct bc_reader *r, uint32_t id, struct strbuf *out) {
-  const char *text = ir_text(r->m, id);
-  size_t length = intern_length(&r->m->strings, id);
+void bc_put_quoted(const char *text, size_t length, struct strbuf *out) {
   strbuf_putc(out, '"');
   for (size_t i = 0; i < length; i++) {
     unsigned char ch = (unsigned char)text[i];
@@ -212,6 +210,10 @@ static void put_quoted(struct bc_reader *r, uint32_t id, struct strbuf *out) {
     }
   }
   strbuf_putc(out, '"');
+}
+
+static void put_quoted(struct bc_reader *r, uint32_t id, struct strbuf *out) {
+  bc_put_quoted(ir_text(r->m, id), intern_length(&r->m->strings, id), out);
 }
 
 static bool put_name(struct bc_reader *r, struct bc_cursor *c, struct strbuf *out) {

@@ -240,6 +240,8 @@ bool bc_text_attr(struct bc_reader *r, const uint8_t *at, enum ir_attr_kind kind
 /* Appends the text of an attribute that is held as text, within the same allowance. */
 bool bc_put_attr_text(struct bc_reader *r, const uint8_t *at, struct ir_attr attr, struct strbuf *out);
 
+/* The text in quotes, as MLIR writes strings. */
+void bc_put_quoted(const char *text, size_t length, struct strbuf *out);
 bool bc_builtin_attr(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr);
 bool bc_builtin_type(struct bc_reader *r, struct bc_cursor *c, struct ir_type *type);
 bool bc_vhlo_attr(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr);

@@ -52,25 +52,12 @@ static const struct frame frames[] = {[SDY_MANUAL_AXES] = {"#sdy<manual_axes", "
                                       [SDY_SHARDING_PER_VALUE_UNREDUCED] = {"#sdy.sharding_per_value<", ">"},
                                       [SDY_SHARDING_REDUCTION] = {"#sdy.sharding", ""}};
 
-static void put_quoted(const char *text, size_t length, struct strbuf *out) {
-  strbuf_putc(out, '"');
-  for (size_t i = 0; i < length; i++) {
-    unsigned char ch = (unsigned char)text[i];
-    if (ch == '"' || ch == '\\' || ch < ' ' || ch >= 0x7F) {
-      strbuf_printf(out, "\\%02X", ch);
-    } else {
-      strbuf_putc(out, (char)ch);
-    }
-  }
-  strbuf_putc(out, '"');
-}
-
 static bool put_string(struct bc_reader *r, struct bc_cursor *c, struct strbuf *out) {
   const struct bc_string *text;
   if (!bc_string(r, c, &text)) {
     return false;
   }
-  put_quoted(text->text, text->length, out);
+  bc_put_quoted(text->text, text->length, out);
   return true;
 }
 
@@ -147,7 +134,7 @@ static bool manual_axes(struct bc_reader *r, struct bc_cursor *c, struct strbuf 
       return false;
     }
     uint32_t text = ir_attr_get(r->m, name)->text;
-    put_quoted(ir_text(r->m, text), intern_length(&r->m->strings, text), out);
+    bc_put_quoted(ir_text(r->m, text), intern_length(&r->m->strings, text), out);
   }
   strbuf_putc(out, '}');
   return true;
