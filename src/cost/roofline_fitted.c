@@ -31,17 +31,12 @@ void roofline_fits_init(struct roofline_chip *rc) {
   const struct kernel_shape any = {
       .class_of = KERNEL_ELEMENTWISE, .format = KERNEL_FORMAT_F32, .pass = {1, 1, 1, 1, 0, 0}};
   kernel_interval_of(&none, &any, 0, &rc->unfitted);
-  if (!kernel_constants_of(rc->hw, KERNEL_ELEMENTWISE, KERNEL_FORMAT_F32, &rc->pass[0])) {
-    rc->pass[0].fit = NULL;
-  }
-  if (!kernel_constants_of(rc->hw, KERNEL_ELEMENTWISE, KERNEL_FORMAT_F16, &rc->pass[1])) {
-    rc->pass[1].fit = NULL;
-  }
+  /* where no model applies there is no fit either */
+  (void)kernel_constants_of(rc->hw, KERNEL_ELEMENTWISE, KERNEL_FORMAT_F32, &rc->pass[0]);
+  (void)kernel_constants_of(rc->hw, KERNEL_ELEMENTWISE, KERNEL_FORMAT_F16, &rc->pass[1]);
   for (size_t i = 0; i < sizeof format_rows / sizeof format_rows[0]; i++) {
     enum kernel_format format = (enum kernel_format)format_rows[i].format;
-    if (!kernel_constants_of(rc->hw, KERNEL_GEMM, format, &rc->gemm[format])) {
-      rc->gemm[format].fit = NULL;
-    }
+    (void)kernel_constants_of(rc->hw, KERNEL_GEMM, format, &rc->gemm[format]);
     rc->has_fits = rc->has_fits || rc->gemm[format].fit != NULL;
     for (size_t k = 0; rc->gemm[format].fit != NULL && k < sizeof host_constants / sizeof host_constants[0]; k++) {
       int index = kernel_constant_find(rc->gemm[format].model, host_constants[k]);
