@@ -57,6 +57,7 @@ static void *alloc_in_new_block(struct arena *arena, size_t size) {
   size_t total = block_size(arena, size);
   struct arena_block *block = total == 0 ? NULL : malloc(total);
   if (block == NULL) {
+    arena->is_exhausted = true;
     return NULL;
   }
   block->size = total;
@@ -78,6 +79,7 @@ static void *alloc_in_new_block(struct arena *arena, size_t size) {
 
 void *arena_alloc(struct arena *arena, size_t size) {
   if (size > SIZE_MAX - sizeof(struct arena_block) - ALIGNMENT) {
+    arena->is_exhausted = true;
     return NULL;
   }
   size_t rounded = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
@@ -92,6 +94,7 @@ void *arena_alloc(struct arena *arena, size_t size) {
 void *arena_calloc(struct arena *arena, size_t count, size_t size) {
   size_t total;
   if (__builtin_mul_overflow(count, size, &total)) {
+    arena->is_exhausted = true;
     return NULL;
   }
   void *result = arena_alloc(arena, total);
@@ -100,6 +103,7 @@ void *arena_calloc(struct arena *arena, size_t count, size_t size) {
 
 char *arena_strndup(struct arena *arena, const char *text, size_t length) {
   if (length == SIZE_MAX) {
+    arena->is_exhausted = true;
     return NULL;
   }
   char *copy = arena_alloc(arena, length + 1);

@@ -15,6 +15,7 @@ struct arena {
   char *limit; /* end of head */
   size_t allocated_bytes; /* sum over blocks */
   size_t budget_bytes; /* 0 = unlimited; allocation past it fails */
+  bool is_exhausted; /* an allocation has failed; stays set until the release */
 };
 
 void arena_init(struct arena *arena, size_t budget_bytes);

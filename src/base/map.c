@@ -30,11 +30,8 @@ static struct map_slot *find_slot(struct map_slot *slots, size_t slot_count, uin
   return &slots[i];
 }
 
-static bool grow(struct map *map) {
-  size_t slot_count = map->slot_count == 0 ? MIN_SLOTS : map->slot_count * 2;
-  if (slot_count < map->slot_count) {
-    return false;
-  }
+/* `slot_count`: a power of two, more than there are. */
+static bool resize(struct map *map, size_t slot_count) {
   struct map_slot *slots = calloc(slot_count, sizeof *slots);
   if (slots == NULL) {
     return false;
@@ -48,6 +45,22 @@ static bool grow(struct map *map) {
   map->slots = slots;
   map->slot_count = slot_count;
   return true;
+}
+
+static bool grow(struct map *map) {
+  size_t slot_count = map->slot_count == 0 ? MIN_SLOTS : map->slot_count * 2;
+  return slot_count > map->slot_count && resize(map, slot_count);
+}
+
+bool map_reserve(struct map *map, size_t count) {
+  size_t slot_count = map->slot_count == 0 ? MIN_SLOTS : map->slot_count;
+  while (slot_count / 3 * 2 <= count) {
+    if (slot_count > SIZE_MAX / 2) {
+      return false;
+    }
+    slot_count *= 2;
+  }
+  return slot_count == map->slot_count || resize(map, slot_count);
 }
 
 bool map_set(struct map *map, uint64_t key, uint32_t value) {

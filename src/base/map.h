@@ -21,6 +21,8 @@ struct map {
 /* A zeroed struct is an empty map. */
 void map_release(struct map *map);
 void map_clear(struct map *map);
+/* Room for `count` keys, so that adding them does not move the others; false when memory is exhausted. */
+bool map_reserve(struct map *map, size_t count);
 /* Inserts or overwrites; false when memory is exhausted. */
 bool map_set(struct map *map, uint64_t key, uint32_t value);
 /* True and *value set when present. */

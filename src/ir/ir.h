@@ -187,7 +187,8 @@ struct ir_op_data {
 
 enum ir_op_flag {
   IR_OP_ERASED = 1 << 0,
-  IR_OP_USER = 1 << 1 /* free for the pass that runs */
+  IR_OP_USER = 1 << 1, /* free for the pass that runs */
+  IR_OP_PROPERTIES = 1 << 2 /* an unknown op whose attributes without a dialect in their name stood in <{ }> */
 };
 
 struct ir_value_data {

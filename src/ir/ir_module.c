@@ -32,7 +32,10 @@ struct ir_module *ir_module_new(size_t budget_bytes) {
     return NULL;
   }
   arena_init(&m->arena, budget_bytes);
-  if (!intern_init(&m->strings, &m->arena) || !init_none_entries(m)) {
+  /* the scalar types and what a program adds at once */
+  enum { TYPES = 2 * DTYPE_COUNT };
+  if (!intern_init(&m->strings, &m->arena) || !vec_reserve(&m->types, TYPES) || !vec_reserve(&m->type_chain, TYPES)
+      || !init_none_entries(m)) {
     ir_module_free(m);
     return NULL;
   }

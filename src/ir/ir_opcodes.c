@@ -30,12 +30,19 @@ const struct ir_op_info *ir_opcode_info(enum ir_opcode opcode) {
   return &op_infos[opcode < IR_OP_COUNT ? opcode : IR_OP_UNKNOWN];
 }
 
+/* Lengths of the names. */
+static const uint8_t name_lengths[IR_OP_COUNT] = {
+#define RDG_OP(id, name, omin, omax, rmin, rmax, gmin, gmax, traits) [IR_OP_##id] = sizeof(name) - 1,
+#include "ir/ops.def"
+#undef RDG_OP
+};
+
 /* A module asks for the same few names again and again and interns them; this look-up therefore only runs once per
  * distinct name and may be a plain scan filtered by length and last byte. */
 static enum ir_opcode find_row(const char *name, size_t length) {
   for (int i = 1; i < IR_OP_COUNT; i++) {
     const char *row = op_infos[i].name;
-    if (strlen(row) == length && memcmp(row, name, length) == 0) {
+    if (name_lengths[i] == length && row[length - 1] == name[length - 1] && memcmp(row, name, length) == 0) {
       return (enum ir_opcode)i;
     }
   }

@@ -34,7 +34,7 @@ static int64_t argument_number(const char *name, size_t length) {
 /* Frameworks name arguments in attributes: jax.arg_info = "x", ttir.name = "x" and the like. */
 static bool is_named(const struct ir_module *m, struct ir_attr attributes, const char *name, size_t length) {
   const struct ir_attr_data *dict = ir_attr_get(m, attributes);
-  for (uint32_t i = 0; i < dict->list_count; i++) {
+  for (uint32_t i = 0; dict->kind == IR_ATTR_DICT && i < dict->list_count; i++) { /* nothing has checked it */
     const char *key = ir_text(m, m->lists.data[dict->list_first + 2 * i]);
     const struct ir_attr_data *value = ir_attr_get(m, (struct ir_attr){m->lists.data[dict->list_first + 2 * i + 1]});
     const char *dot = strrchr(key, '.');
@@ -53,7 +53,7 @@ static int64_t find_argument(const struct ir_module *m, struct ir_op function, c
     return index;
   }
   const struct ir_attr_data *list = ir_attr_get(m, all);
-  for (uint32_t i = 0; i < list->list_count; i++) {
+  for (uint32_t i = 0; list->kind == IR_ATTR_ARRAY && i < list->list_count; i++) {
     if (is_named(m, (struct ir_attr){m->lists.data[list->list_first + i]}, name, length)) {
       return i;
     }
@@ -95,6 +95,35 @@ static int read_shape(const char *text, int64_t dims[BIND_RANK_MAX]) {
   }
 }
 
+/* The encoding without the bounds of dimensions that are fixed now; none when no bound is left. False when memory is exhausted. */
+static bool keep_bounds(struct ir_module *m, const int64_t *dims, int rank, struct ir_attr *encoding) {
+  int64_t bounds[BIND_RANK_MAX];
+  if (ir_attr_bounds(m, *encoding, bounds, BIND_RANK_MAX) != (uint32_t)rank) {
+    return true;
+  }
+  bool is_mhlo = strncmp(ir_text(m, ir_attr_get(m, *encoding)->text), "#mhlo.", 6) == 0, is_left = false;
+  struct strbuf text = {0};
+  strbuf_puts(&text, is_mhlo ? "#mhlo.type_extensions<bounds = [" : "#stablehlo.bounds<");
+  for (int i = 0; i < rank; i++) {
+    bool is_kept = dims[i] == IR_DYNAMIC && bounds[i] != IR_DYNAMIC;
+    is_left |= is_kept;
+    strbuf_puts(&text, i ? ", " : "");
+    if (is_kept) {
+      strbuf_put_i64(&text, bounds[i]);
+    } else {
+      strbuf_putc(&text, '?');
+    }
+  }
+  strbuf_puts(&text, is_mhlo ? "]>" : ">");
+  encoding->id = 0;
+  if (is_left && !text.failed) {
+    *encoding = ir_attr_text(m, IR_ATTR_OPAQUE, strbuf_text(&text), text.length, (struct ir_type){0});
+  }
+  bool ok = !text.failed && (!is_left || encoding->id != 0);
+  strbuf_release(&text);
+  return ok;
+}
+
 /* The shape of `type` with the dimensions of the specification filled in; NULL in *what when it fits. */
 static struct ir_type bound_type(struct ir_module *m, struct ir_type type, int64_t dims[BIND_RANK_MAX], int rank,
                                  const char **what) {
@@ -108,7 +137,8 @@ static struct ir_type bound_type(struct ir_module *m, struct ir_type type, int64
     *what = "the number of dimensions differs from that of the argument";
     return type;
   }
-  bool is_dynamic = false;
+  struct ir_attr encoding = data->encoding;
+  struct ir_type element = data->element;
   for (int i = 0; i < rank; i++) {
     int64_t old = m->dims.data[data->first + (uint32_t)i];
     if (dims[i] == IR_DYNAMIC) {
@@ -117,10 +147,9 @@ static struct ir_type bound_type(struct ir_module *m, struct ir_type type, int64
       *what = "a dimension that is already fixed has another size";
       return type;
     }
-    is_dynamic |= dims[i] == IR_DYNAMIC;
   }
-  /* bounds of dynamic dimensions mean nothing once all are fixed */
-  return ir_type_tensor(m, data->element, dims, (uint32_t)rank, is_dynamic ? data->encoding : (struct ir_attr){0});
+  return keep_bounds(m, dims, rank, &encoding) ? ir_type_tensor(m, element, dims, (uint32_t)rank, encoding)
+                                               : (struct ir_type){0};
 }
 
 /* Writes `type` as input `index` of the function's type. */

@@ -143,6 +143,9 @@ bool lex_string(struct lexer *lx, struct lex_span *raw) {
       slash--;
     }
     if ((quote - slash) % 2 == 0) {
+      if (memchr(start, '\n', (size_t)(quote - start)) != NULL) {
+        return false;
+      }
       *raw = (struct lex_span){start, (size_t)(quote - start)};
       lx->cursor = quote + 1;
       return true;
@@ -378,6 +381,9 @@ enum lex_balance lex_balanced(struct lexer *lx, unsigned max_depth, struct strbu
     } else if (c == '-' && at.cursor[1] == '>') {
       balance_put(&b, "->", 2);
       b.last = '-';
+      at.cursor += 2;
+    } else if ((c == '<' || c == '>') && at.cursor[1] == '=' && b.due.length && b.due.data[b.due.length - 1] == ')') {
+      balance_put(&b, at.cursor, 2); /* a comparison of an affine set */
       at.cursor += 2;
     } else if (closing_of(c)) {
       balance_put(&b, &c, 1);

@@ -100,7 +100,7 @@ struct lex_span lex_word(struct lexer *lx);
 /* The name after a sigil that was just consumed; no blanks are skipped. Length 0 when there is none. */
 struct lex_span lex_suffix(struct lexer *lx);
 /* A string literal at the cursor ('"' comes next): the span without quotes, escapes not resolved. False when it does not
- * end in this text; the cursor then stands at its begin. */
+ * end in this line; the cursor then stands at its begin. */
 bool lex_string(struct lexer *lx, struct lex_span *raw);
 /* Appends the bytes that a raw string stands for (\n, \t, \", \\, two hex digits). False at a bad escape. */
 bool lex_unescape(struct lex_span raw, struct strbuf *out);
@@ -129,7 +129,7 @@ typedef bool lex_alias_fn(void *context, struct lex_span name, struct strbuf *ou
 
 /* Copies text from an opening bracket ( [ { < at the cursor up to its closing one, with canonical blanks: none inside
  * brackets' edges and before commas, one after a comma, runs become one. Strings are copied as they are, comments
- * dropped. `out` may be NULL (skip only). */
+ * dropped; "->", and "<=" and ">=" inside parentheses, are no brackets. `out` may be NULL (skip only). */
 enum lex_balance lex_balanced(struct lexer *lx, unsigned max_depth, struct strbuf *out, lex_alias_fn *alias,
                               void *context);
 

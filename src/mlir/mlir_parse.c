@@ -12,10 +12,13 @@
 /* Names without a dialect that MLIR text may use where func or builtin is the default dialect. */
 static const struct {
   const char *name, *full;
-} default_names[] = {
-    {"func", "func.func"},        {"return", "func.return"},
-    {"call", "func.call"},        {"constant", "func.constant"},
-    {"module", "builtin.module"}, {"unrealized_conversion_cast", "builtin.unrealized_conversion_cast"}};
+} default_names[] = {{"func", "func.func"},
+                     {"return", "func.return"},
+                     {"call", "func.call"},
+                     {"call_indirect", "func.call_indirect"},
+                     {"constant", "func.constant"},
+                     {"module", "builtin.module"},
+                     {"unrealized_conversion_cast", "builtin.unrealized_conversion_cast"}};
 
 static struct op_name *make_op_name(struct parser *p, struct lex_span span, uint32_t hash) {
   struct lex_span full = span;
@@ -41,7 +44,8 @@ static struct op_name *make_op_name(struct parser *p, struct lex_span span, uint
   size_t count;
   const struct mlir_op_attr *rows = mlir_op_attrs(opcode, &count);
   for (size_t i = 0; i < count; i++) {
-    name->has_defaults |= rows[i].default_text != NULL;
+    name->has_defaults |= rows[i].default_text != NULL || rows[i].words != NULL;
+    name->has_stated |= rows[i].stated != NULL;
   }
   return name;
 }
@@ -223,8 +227,34 @@ static bool check_duplicates(struct parser *p, size_t first, const char *at) {
   return true;
 }
 
+/* Adds the strings that MLIR states where the text leaves them out. */
+static bool state_defaults(struct parser *p, const struct op_state *op) {
+  size_t count, end = p->pairs.count;
+  const struct mlir_op_attr *rows = mlir_op_attrs((enum ir_opcode)op->name->opcode, &count);
+  for (size_t i = 0; i < count; i++) {
+    uint32_t name;
+    if (rows[i].stated == NULL) {
+      continue;
+    }
+    if (!parse_intern(p, rows[i].name, strlen(rows[i].name), &name)) {
+      return false;
+    }
+    size_t at = op->pairs;
+    while (at < end && p->pairs.data[at] != name) {
+      at += 2;
+    }
+    if (at == end) {
+      parse_push_pair(p, name, ir_attr_string(p->m, rows[i].stated, strlen(rows[i].stated), (struct ir_type){0}));
+    }
+  }
+  return true;
+}
+
 /* Brings the attributes of an op into the form that both spellings share: see op_attrs.h. */
 static bool normalise_attrs(struct parser *p, const struct op_state *op) {
+  if (op->name->has_stated && !state_defaults(p, op)) {
+    return false;
+  }
   if (p->pairs.count == op->pairs) {
     return true;
   }
@@ -238,8 +268,8 @@ static bool normalise_attrs(struct parser *p, const struct op_state *op) {
     struct ir_attr attr = {p->pairs.data[i + 1]};
     if (op->name->has_defaults || ir_attr_get(p->m, attr)->kind == IR_ATTR_DENSE) {
       const struct mlir_op_attr *row = mlir_op_attr_find(opcode, ir_text(p->m, name));
-      attr = modern_form(p, row, attr);
-      if (mlir_attr_is_default(p->m, row, attr)) {
+      attr = mlir_attr_from_number(p->m, row, modern_form(p, row, attr));
+      if (mlir_attr_is_default(p->m, row, attr, &p->m->out_of_memory)) {
         continue;
       }
     }
@@ -249,6 +279,17 @@ static bool normalise_attrs(struct parser *p, const struct op_state *op) {
   }
   p->pairs.count = kept;
   return true;
+}
+
+/* Of an unknown op: whether names without a dialect are exactly those that stood in <{ }>. */
+static bool properties_are_plain(const struct parser *p, const struct op_state *op) {
+  for (size_t i = op->pairs; i < p->pairs.count; i += 2) {
+    bool is_property = i - op->pairs < op->properties;
+    if ((strchr(ir_text(p->m, p->pairs.data[i]), '.') == NULL) != is_property) {
+      return false;
+    }
+  }
+  return op->properties > 0;
 }
 
 /* Names of the results of the op that was just made. */
@@ -274,6 +315,7 @@ static bool define_results(struct parser *p, const struct op_state *op, struct i
 
 /* Everything has been read: makes the op, binds its results and the uses that wait for definitions. */
 static bool finish_op(struct parser *p, struct op_state *op, struct ir_block block) {
+  bool has_properties = op->name->opcode == IR_OP_UNKNOWN && properties_are_plain(p, op);
   if (!parse_optional_loc(p, &op->location) || !normalise_attrs(p, op)) {
     return false;
   }
@@ -295,6 +337,7 @@ static bool finish_op(struct parser *p, struct op_state *op, struct ir_block blo
   if (!made.id) {
     return parse_memory(p);
   }
+  ir_op_get(p->m, made)->flags |= has_properties ? IR_OP_PROPERTIES : 0;
   for (size_t i = op->uses; i < p->uses.count; i++) {
     struct forward_use *use = &p->uses.data[i];
     if (!use->op.id) {
@@ -349,7 +392,7 @@ static bool generic_regions(struct parser *p, const struct op_state *op) {
 }
 
 /* `<{...}>` */
-static bool generic_properties(struct parser *p) {
+static bool generic_properties(struct parser *p, struct op_state *op) {
   lex_skip(&p->lx);
   if (*p->lx.cursor != '<') {
     return true;
@@ -358,7 +401,12 @@ static bool generic_properties(struct parser *p) {
   if (lex_peek(&p->lx) != '{') {
     return parse_expected(p, "'{' and the properties");
   }
-  return parse_attr_entries(p) && parse_char(p, '>', "'>' after the properties");
+  size_t first = p->pairs.count;
+  if (!parse_attr_entries(p) || !parse_char(p, '>', "'>' after the properties")) {
+    return false;
+  }
+  op->properties = p->pairs.count - first;
+  return true;
 }
 
 static bool generic_op(struct parser *p, struct op_state *op) {
@@ -385,7 +433,7 @@ static bool generic_op(struct parser *p, struct op_state *op) {
     return unknown_op(p, raw);
   }
   return parse_char(p, '(', "'(' and the operands") && parse_operand_list(p)
-         && parse_char(p, ')', "',' or ')' after an operand") && generic_successors(p) && generic_properties(p)
+         && parse_char(p, ')', "',' or ')' after an operand") && generic_successors(p) && generic_properties(p, op)
          && generic_regions(p, op) && parse_optional_attrs(p)
          && parse_char(p, ':', "':' and the types of the operation") && parse_function_types(p, op);
 }
@@ -646,7 +694,7 @@ static bool make_root(struct parser *p, struct ir_region region, struct ir_block
   return p->m->root.id != 0 || parse_memory(p);
 }
 
-static bool parse_text(struct parser *p) {
+bool parse_intern_names(struct parser *p) {
   for (int i = 0; i < NAME_COUNT; i++) {
     static const char *const texts[] = {
 #define RDG_NAME(id) #id,
@@ -656,6 +704,13 @@ static bool parse_text(struct parser *p) {
     if (!parse_intern(p, texts[i], strlen(texts[i]), &p->names[i])) {
       return false;
     }
+  }
+  return true;
+}
+
+static bool parse_text(struct parser *p) {
+  if (!parse_intern_names(p)) {
+    return false;
   }
   struct ir_region region = ir_region_create(p->m);
   struct ir_block block = ir_block_create(p->m, region);
@@ -672,7 +727,7 @@ static bool parse_text(struct parser *p) {
   return !p->failed && make_root(p, region, block);
 }
 
-static void parser_release(struct parser *p) {
+void parse_release(struct parser *p) {
   vec_release(&p->operands);
   vec_release(&p->operand_at);
   vec_release(&p->pairs);
@@ -749,7 +804,7 @@ enum status mlir_parse_piece(const struct source *source, size_t start, size_t e
   p->keep_locations = options->keep_locations;
   bool ok = parse_text(p);
   enum status status = outcome(p, ok, module);
-  parser_release(p);
+  parse_release(p);
   free(p);
   free(copy);
   return status;

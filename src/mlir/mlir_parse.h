@@ -80,7 +80,8 @@ struct op_name {
   uint32_t hash;
   uint32_t id; /* interned full name */
   uint16_t opcode;
-  bool has_defaults; /* some attribute of it has a default that is dropped */
+  bool has_defaults; /* some attribute of it has a default that is dropped, or words for its numbers */
+  bool has_stated; /* some attribute of it has a default that is stated */
   const struct op_syntax *syntax; /* NULL: none */
 };
 
@@ -89,6 +90,7 @@ struct op_state {
   const struct op_name *name;
   uint32_t offset; /* where the op begins */
   size_t operands, pairs, types, regions, successors, results, result_end, uses;
+  size_t properties; /* entries of p->pairs that stood in <{ }>: the first ones */
   struct ir_attr location;
 };
 
@@ -219,6 +221,14 @@ static inline bool parse_char(struct parser *p, char c, const char *what) {
 /* printf arguments of a span. */
 #define SPAN_ARGS(span) ((int)((span).length < 200 ? (span).length : 200)), ((span).text)
 
+/* Ids of the names of parse_names.def; what a parser holds beside its module. */
+bool parse_intern_names(struct parser *p);
+void parse_release(struct parser *p);
+/* The one attribute, or type, of a text that ends with a 0 behind its length, as its handle in `module`. Aliases are not
+ * known. Messages have their places in `source`. */
+enum status mlir_parse_fragment(struct ir_module *module, const struct source *source, bool is_type, unsigned max_depth,
+                                struct diag_list *diags, uint32_t *id);
+
 /* ---- types (mlir_parse_types.c) ---------------------------------------------------------------------------------- */
 bool parse_type(struct parser *p, struct ir_type *type);
 /* True when a type begins at the cursor (for places where an attribute may stand as well). */
@@ -333,7 +343,8 @@ bool parse_clause(struct parser *p, const struct op_state *op, const struct op_s
                   struct ir_attr *dot_fields);
 /* {attributes} : (types) -> types */
 bool parse_attrs_and_types(struct parser *p, struct op_state *op);
-/* Region with a block whose arguments are named in p->results from `first_name` and typed in p->types from `first_type`. */
+/* Region with a block whose arguments are named in p->results from `first_name` and typed in p->types from `first_type`;
+ * where there are types but no names, the label of the first block declares the arguments. */
 bool parse_region_with_arguments(struct parser *p, struct op_state *op, size_t first_name, size_t first_type,
                                  bool isolated);
 /* Enum attribute `#dialect<mnemonic value>` of the dialect that the op is written in. */
@@ -356,6 +367,7 @@ RDG_SYNTAX_FN(check_const)
 RDG_SYNTAX_FN(module)
 RDG_SYNTAX_FN(func)
 RDG_SYNTAX_FN(call)
+RDG_SYNTAX_FN(call_indirect)
 RDG_SYNTAX_FN(func_constant)
 RDG_SYNTAX_FN(sdy_mesh)
 RDG_SYNTAX_FN(sdy_manual_computation)

@@ -33,20 +33,11 @@ static uint32_t alias_index(struct parser *p, struct lex_span name) {
   return index;
 }
 
-/* `#name =` or `!name =` at the begin of a line; gives the name and where the value begins. */
+/* `#name =` or `!name =` at the cursor; gives the name and where the value begins. */
 static bool definition_at(struct lexer *lx, struct lex_span *name, const char **value) {
-  while (*lx->cursor == ' ' || *lx->cursor == '\t') {
-    lx->cursor++;
-  }
-  const char *start = lx->cursor;
-  if (*start != '#' && *start != '!') {
-    return false;
-  }
-  lx->cursor++;
+  const char *start = lx->cursor++;
   struct lex_span rest = lex_suffix(lx);
-  while (*lx->cursor == ' ' || *lx->cursor == '\t') {
-    lx->cursor++;
-  }
+  lex_skip(lx);
   if (rest.length == 0 || lx->cursor[0] != '=' || lx->cursor[1] == '=') {
     return false;
   }
@@ -55,9 +46,9 @@ static bool definition_at(struct lexer *lx, struct lex_span *name, const char **
   return true;
 }
 
-/* Begin of the line behind the one at `at`; a line break inside a string ends no line. */
-static const char *next_line(const struct parser *p, const char *at) {
-  while (at < p->lx.end && *at != '\n') {
+/* The next '#' or '!' that begins a name, outside strings and comments; the end when there is none. */
+static const char *next_sigil(const struct parser *p, const char *at) {
+  while (at < p->lx.end && ((*at != '#' && *at != '!') || (at > p->start && lex_is(at[-1], LEX_SUFFIX)))) {
     if (*at == '"') {
       struct lexer lx = {at, p->lx.begin, p->lx.end};
       struct lex_span ignored;
@@ -72,15 +63,14 @@ static const char *next_line(const struct parser *p, const char *at) {
       at++;
     }
   }
-  return at < p->lx.end ? at + 1 : p->lx.end;
+  return at;
 }
 
 /* Finds all definitions of the text, once, because a use came before its definition. */
 static bool scan_aliases(struct parser *p) {
   p->scanned_aliases = true;
-  const char *line = p->start;
-  while (line < p->lx.end) {
-    struct lexer lx = {line, p->lx.begin, p->lx.end};
+  for (const char *at = next_sigil(p, p->start); at < p->lx.end; at = next_sigil(p, at + 1)) {
+    struct lexer lx = {at, p->lx.begin, p->lx.end};
     struct lex_span name;
     const char *value;
     if (definition_at(&lx, &name, &value)) {
@@ -92,7 +82,6 @@ static bool scan_aliases(struct parser *p) {
         p->aliases.data[index].value = value;
       }
     }
-    line = next_line(p, line);
   }
   return true;
 }
@@ -202,7 +191,7 @@ bool parse_alias_definition(struct parser *p) {
   struct lexer at = p->lx;
   struct lex_span name;
   const char *value;
-  if (!definition_at(&at, &name, &value)) {
+  if (!definition_at(&at, &name, &value) || memchr(name.text, '.', name.length) != NULL) {
     return parse_expected(p, "an alias definition (#name = ... or !name = ...)");
   }
   uint32_t index = alias_index(p, name);
@@ -284,8 +273,12 @@ static void put(struct strbuf *out, const char *text) {
   }
 }
 
+/* A line or column. */
 static bool loc_number(struct parser *p, struct strbuf *out) {
   int64_t value;
+  if (!lex_is(lex_peek(&p->lx), LEX_DIGIT)) {
+    return parse_expected(p, "a line or column");
+  }
   if (!parse_integer(p, &value)) {
     return false;
   }
@@ -297,7 +290,7 @@ static bool loc_number(struct parser *p, struct strbuf *out) {
 
 static bool loc_inside(struct parser *p, struct strbuf *out);
 
-/* "file":1:2 [to [3]:4], "name"(location), "name" */
+/* "file":1[:2 [to [3]:4]], "name"(location), "name" */
 static bool loc_string(struct parser *p, struct strbuf *out) {
   struct lex_span raw;
   const char *start = p->lx.cursor;
@@ -318,8 +311,12 @@ static bool loc_string(struct parser *p, struct strbuf *out) {
     return true;
   }
   put(out, ":");
-  if (!loc_number(p, out) || !parse_char(p, ':', "':' and a column")) {
+  if (!loc_number(p, out)) {
     return false;
+  }
+  if (!lex_try(&p->lx, ':')) {
+    put(out, ":0"); /* a line without a column */
+    return true;
   }
   put(out, ":");
   if (!loc_number(p, out)) {
@@ -499,6 +496,15 @@ static bool resource_key(struct parser *p, struct lex_span *key) {
   return parse_char(p, ':', "':' after the name of a resource");
 }
 
+/* "0x", the alignment in four bytes, the data. */
+static bool is_blob(struct lex_span raw) {
+  bool is_hex = raw.length >= 10 && raw.length % 2 == 0 && raw.text[0] == '0' && raw.text[1] == 'x';
+  for (size_t i = 2; is_hex && i < raw.length; i++) {
+    is_hex = lex_is(raw.text[i], LEX_HEX);
+  }
+  return is_hex;
+}
+
 /* One value; those of the builtin dialect are kept by name, as text. */
 static bool resource_value(struct parser *p, struct lex_span key, bool keep) {
   const char *start = p->lx.cursor;
@@ -514,6 +520,10 @@ static bool resource_value(struct parser *p, struct lex_span key, bool keep) {
   }
   if (!keep) {
     return true;
+  }
+  if (!is_blob(raw)) {
+    return parse_error(p, DIAG_E0111_DENSE, start,
+                       "expected \"0x\" and hexadecimal digits, the alignment in the first four bytes");
   }
   attr = ir_attr_text(p->m, IR_ATTR_OPAQUE, start, raw.length + 2, (struct ir_type){0});
   uint32_t name;
@@ -551,12 +561,14 @@ bool parse_resources(struct parser *p) {
   if (!vec_push(&p->open, mark)) {
     return parse_memory(p);
   }
-  do {
+  bool is_empty = lex_peek(&p->lx) == '#';
+  while (!is_empty) {
     struct lex_span key;
     if (!resource_key(p, &key) || !resource_group(p, 1, lex_span_is(key, "dialect_resources"))) {
       return false;
     }
-  } while (lex_try(&p->lx, ','));
+    is_empty = !lex_try(&p->lx, ',');
+  }
   p->open.count--;
   lex_skip(&p->lx);
   if (p->lx.cursor[0] != '#' || p->lx.cursor[1] != '-' || p->lx.cursor[2] != '}') {

@@ -83,7 +83,7 @@ static bool symbol_part(struct parser *p) {
   if (*p->lx.cursor == '"') {
     return parse_string_text(p, &p->text);
   }
-  struct lex_span name = lex_suffix(&p->lx);
+  struct lex_span name = lex_is(*p->lx.cursor, LEX_START) ? lex_word(&p->lx) : (struct lex_span){0};
   if (name.length == 0) {
     return parse_expected(p, "a name after '@'");
   }
@@ -91,13 +91,25 @@ static bool symbol_part(struct parser *p) {
   return true;
 }
 
+/* "::@" between the names of a nested symbol; blanks may stand around "::". */
+static bool next_symbol_part(struct parser *p) {
+  struct lexer saved = p->lx;
+  if (lex_peek(&p->lx) == ':' && p->lx.cursor[1] == ':') {
+    p->lx.cursor += 2;
+    if (lex_try(&p->lx, '@')) {
+      return true;
+    }
+  }
+  p->lx = saved;
+  return false;
+}
+
 bool parse_symbol(struct parser *p, bool as_string, struct ir_attr *attr) {
   strbuf_clear(&p->text);
   if (!parse_char(p, '@', "a symbol (@name)") || !symbol_part(p)) {
     return false;
   }
-  while (!as_string && p->lx.cursor[0] == ':' && p->lx.cursor[1] == ':' && p->lx.cursor[2] == '@') {
-    p->lx.cursor += 3;
+  while (!as_string && next_symbol_part(p)) {
     strbuf_puts(&p->text, "::@");
     if (!symbol_part(p)) {
       return false;
@@ -182,7 +194,13 @@ static bool entry_name(struct parser *p, uint32_t *name) {
   struct lex_span span;
   if (lex_peek(&p->lx) == '"') {
     struct strbuf text = {0};
-    bool ok = parse_string_text(p, &text) && parse_intern(p, strbuf_text(&text), text.length, name);
+    const char *start = p->lx.cursor;
+    bool ok = parse_string_text(p, &text);
+    if (ok && text.length == 0) {
+      p->lx.cursor = start;
+      ok = parse_expected(p, "an attribute name that is not empty");
+    }
+    ok = ok && parse_intern(p, strbuf_text(&text), text.length, name);
     strbuf_release(&text);
     return ok;
   }
@@ -375,12 +393,116 @@ bool parse_hash_attr(struct parser *p, struct ir_attr *attr) {
 
 /* ---- words ---------------------------------------------------------------------------------------------------------- */
 
+/* Length of the operator of an affine expression, map or set at `c`; 0 when there is none. */
+static size_t affine_operator(const char *c) {
+  static const char *const operators[] = {"->", ">=", "<=", "==", "floordiv", "ceildiv", "mod", "+", "-", "*", ":"};
+  for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
+    size_t length = strlen(operators[i]);
+    if (strncmp(c, operators[i], length) == 0) {
+      return length;
+    }
+  }
+  return 0;
+}
+
+/* One blank on each side of operators, as MLIR prints; a '-' behind none of a value is a sign. Balanced text in place of
+ * which this stands has single blanks. */
+static void space_affine(const struct strbuf *from, struct strbuf *out) {
+  const char *text = strbuf_text(from);
+  for (size_t i = 0; i < from->length;) {
+    char last = out->length ? out->data[out->length - 1] : '\0';
+    size_t length = affine_operator(text + i);
+    bool is_word = length > 2;
+    bool begins = !is_word || last == ' ' || last == ')';
+    bool ends = !is_word || text[i + length] == ' ' || text[i + length] == '(';
+    bool is_sign = text[i] == '-' && length == 1 && !lex_is(last, LEX_WORD) && last != ')' && last != ']';
+    if (length && begins && ends && !is_sign) {
+      strbuf_puts(out, last == ' ' ? "" : " ");
+      strbuf_add(out, text + i, length);
+      strbuf_putc(out, ' ');
+      i += length;
+      i += text[i] == ' ';
+    } else if (text[i] == ' ' && (affine_operator(text + i + 1) != 0 && affine_operator(text + i + 1) <= 2)) {
+      i++;
+    } else {
+      strbuf_putc(out, text[i++]);
+    }
+  }
+}
+
+/* affine_map<...> or affine_set<...> at '<'. */
+static bool affine_text(struct parser *p, struct strbuf *text) {
+  struct strbuf raw = {0};
+  bool ok = parse_balanced(p, &raw);
+  if (ok) {
+    space_affine(&raw, text);
+  }
+  text->failed |= raw.failed;
+  strbuf_release(&raw);
+  return ok;
+}
+
+/* A stride or offset: an integer or '?'. */
+static bool stride(struct parser *p, struct strbuf *text, bool *is_zero) {
+  int64_t value;
+  *is_zero = false;
+  if (lex_try(&p->lx, '?')) {
+    strbuf_putc(text, '?');
+    return true;
+  }
+  if (!parse_integer(p, &value)) {
+    return false;
+  }
+  strbuf_put_i64(text, value);
+  *is_zero = value == 0;
+  return true;
+}
+
+/* `<[4, 1], offset: 3>` of a strided layout; an offset of 0 is left out. */
+static bool strided_text(struct parser *p, struct strbuf *text) {
+  bool is_zero = false;
+  strbuf_puts(text, "<[");
+  if (!parse_char(p, '<', "'<' and the strides") || !parse_char(p, '[', "'[' and the strides")) {
+    return false;
+  }
+  for (bool first = true; !(first && lex_try(&p->lx, ']')); first = false) {
+    strbuf_puts(text, first ? "" : ", ");
+    if (!stride(p, text, &is_zero)) {
+      return false;
+    }
+    if (!lex_try(&p->lx, ',')) {
+      if (!parse_char(p, ']', "',' or ']' after a stride")) {
+        return false;
+      }
+      break;
+    }
+  }
+  strbuf_putc(text, ']');
+  if (lex_try(&p->lx, ',')) {
+    size_t length = text->length;
+    if (!LEX_TRY_WORD(&p->lx, "offset")) {
+      return parse_expected(p, "'offset'");
+    }
+    strbuf_puts(text, ", offset: ");
+    if (!parse_char(p, ':', "':' and the offset") || !stride(p, text, &is_zero)) {
+      return false;
+    }
+    text->length = is_zero && !text->failed ? length : text->length;
+  }
+  strbuf_putc(text, '>');
+  return parse_char(p, '>', "'>' after a strided layout");
+}
+
 static bool word_opaque(struct parser *p, struct lex_span word, struct ir_attr *attr) {
   struct strbuf text = {0};
   strbuf_add(&text, word.text, word.length);
   struct ir_type type = {0};
   char c = *p->lx.cursor;
-  bool ok = (c == '<' || c == '[') && parse_balanced(p, &text);
+  bool is_affine = lex_span_is(word, "affine_map") || lex_span_is(word, "affine_set");
+  bool ok = (c == '<' || c == '[')
+            && (is_affine                      ? affine_text(p, &text)
+                : lex_span_is(word, "strided") ? strided_text(p, &text)
+                                               : parse_balanced(p, &text));
   if (ok && *p->lx.cursor == '<') {
     ok = parse_balanced(p, &text); /* distinct[0]<...> */
   }
@@ -400,10 +522,16 @@ static bool parse_word_attr(struct parser *p, struct ir_attr *attr) {
   struct lex_span word = lex_word(&p->lx);
   if (lex_span_is(word, "true") || lex_span_is(word, "false")) {
     *attr = ir_attr_bool(p->m, word.length == 4);
-    if (lex_peek(&p->lx) == ':' && p->lx.cursor[1] != ':') {
+    if (lex_peek(&p->lx) == ':' && p->lx.cursor[1] != ':') { /* `true : i1` */
       struct ir_type type;
-      p->lx.cursor++;
-      return parse_type(p, &type); /* `true : i1` */
+      const char *at = p->lx.cursor++;
+      if (!parse_type(p, &type)) {
+        return false;
+      }
+      const struct ir_type_data *data = ir_type_get(p->m, type);
+      if (data->kind != IR_TYPE_SCALAR || data->dtype != DTYPE_I1) {
+        return parse_error(p, DIAG_E0105_ATTRIBUTE, at, "true and false have the type i1");
+      }
     }
     return parse_made(p, *attr);
   }

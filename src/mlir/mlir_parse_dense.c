@@ -1,5 +1,7 @@
 /* Elements of constants: numbers, dense<...>, array<...>, dense_resource<...>. Elements are held as raw little-endian bytes
  * of their type (ir.h). Path: mlir_parse_attrs.c → here → ir_attr_dense. */
+#include <stdlib.h>
+
 #include "base/minifloat.h"
 #include "mlir/mlir_parse.h"
 
@@ -18,12 +20,13 @@ static void store(uint8_t *bytes, uint64_t value, unsigned size) {
 static bool integer_bits(struct parser *p, enum dtype dtype, const struct lex_number *n, uint64_t *bits) {
   unsigned width = dtype_bits(dtype);
   bool is_unsigned = dtype_class_of(dtype) == DTYPE_CLASS_UINT;
-  uint64_t most = width >= 64 ? UINT64_MAX : (1ull << width) - 1;
+  uint64_t most = dtype == DTYPE_INDEX ? INT64_MAX : width >= 64 ? UINT64_MAX : (1ull << width) - 1;
   uint64_t lowest = width >= 64 ? 1ull << 63 : 1ull << (width - 1);
   if (n->is_float) {
     return dense_error(p, n->text, "a number with a point in a list of integers");
   }
-  if (n->is_wide || (n->is_negative ? (is_unsigned && n->value) || n->value > lowest : n->value > most)) {
+  bool is_zero = n->value == 0; /* "-0" is no integer */
+  if (n->is_wide || (n->is_negative ? is_unsigned || is_zero || n->value > lowest : n->value > most)) {
     return parse_error(p, DIAG_E0111_DENSE, n->text, "%.*s does not fit %s", SPAN_ARGS(*n), dtype_name(dtype));
   }
   *bits = n->is_negative ? 0 - n->value : n->value;
@@ -102,9 +105,47 @@ bool parse_element(struct parser *p, enum dtype dtype, uint8_t *bytes) {
 
 /* ---- number attributes ---------------------------------------------------------------------------------------------- */
 
-/* An integer of a type that 64 bits do not hold, or of a type without a dtype: kept as text. */
+/* The decimal spelling of an integer of at most 64 bits of type iN, siN or uiN; false when it does not fit. */
+static bool small_integer_text(const struct lex_number *n, const char *type, struct strbuf *text) {
+  bool is_signed = type[0] == 's', is_unsigned = type[0] == 'u';
+  unsigned width = (unsigned)strtoul(type + strcspn(type, "i") + 1, NULL, 10);
+  if (width == 0 || width > 64) {
+    return false;
+  }
+  uint64_t lowest = 1ull << (width - 1), mask = width == 64 ? UINT64_MAX : (1ull << width) - 1;
+  uint64_t most = is_signed ? lowest - 1 : mask;
+  if (n->is_wide || (n->is_negative ? is_unsigned || n->value == 0 || n->value > lowest : n->value > most)) {
+    return false;
+  }
+  bool is_negative = n->is_negative || (!is_unsigned && n->value >= lowest);
+  uint64_t magnitude = is_negative && !n->is_negative ? mask - n->value + 1 : n->value;
+  strbuf_printf(text, "%s%llu", is_negative ? "-" : "", (unsigned long long)magnitude);
+  return true;
+}
+
+/* Appends the text of a number of a scalar type without a dtype (si32, i128, f80). Integers of at most 64 bits have one
+ * spelling. */
+static bool put_number(struct parser *p, const struct lex_number *n, struct ir_type type, struct strbuf *out) {
+  const struct ir_type_data *data = ir_type_get(p->m, type);
+  const char *name = data->kind == IR_TYPE_OPAQUE ? ir_text(p->m, data->text) : "";
+  bool is_integer = name[0] == 'i' || ((name[0] == 's' || name[0] == 'u') && name[1] == 'i');
+  if (!is_integer && strcmp(name, "f80") != 0 && strcmp(name, "f128") != 0) {
+    return parse_error(p, DIAG_E0105_ATTRIBUTE, n->text, "a number cannot have this type");
+  }
+  if (!is_integer || strtoul(name + strcspn(name, "i") + 1, NULL, 10) > 64) {
+    strbuf_add(out, n->text, n->length);
+  } else if (n->is_float || !small_integer_text(n, name, out)) {
+    return parse_error(p, DIAG_E0111_DENSE, n->text, "%.*s does not fit %s", SPAN_ARGS(*n), name);
+  }
+  return true;
+}
+
 static bool number_text(struct parser *p, const struct lex_number *n, struct ir_type type, struct ir_attr *attr) {
-  *attr = ir_attr_text(p->m, IR_ATTR_OPAQUE, n->text, n->length, type);
+  strbuf_clear(&p->text);
+  if (!put_number(p, n, type, &p->text)) {
+    return false;
+  }
+  *attr = parse_text_attr(p, IR_ATTR_OPAQUE, &p->text, type);
   return parse_made(p, *attr);
 }
 
@@ -388,8 +429,7 @@ static bool dense_of_type(struct parser *p, const char *start, const char *end, 
   }
   p->lx.cursor = ok ? after.cursor : p->lx.cursor;
   if (ok) {
-    p->bytes.count = count ? p->bytes.count : 0; /* a splat of no elements is the empty list */
-    *attr = ir_attr_dense(p->m, type, p->bytes.data, p->bytes.count, is_splat && count);
+    *attr = ir_attr_dense(p->m, type, p->bytes.data, p->bytes.count, is_splat);
   }
   return ok && parse_made(p, *attr);
 }
@@ -406,7 +446,7 @@ bool parse_dense(struct parser *p, struct ir_attr *attr) {
   }
   const struct ir_type_data *data = ir_type_get(p->m, type);
   bool is_tensor = data->kind == IR_TYPE_TENSOR;
-  if (!is_tensor && data->kind != IR_TYPE_OPAQUE) {
+  if (!is_tensor && data->kind != IR_TYPE_OPAQUE && data->kind != IR_TYPE_MEMREF) {
     return dense_error(p, start, "the type of dense elements must be a tensor");
   }
   if (is_tensor && !ir_type_is_static(p->m, type)) {
@@ -455,6 +495,38 @@ bool parse_dense_resource(struct parser *p, struct ir_attr *attr) {
 
 /* ---- array<...> ------------------------------------------------------------------------------------------------------ */
 
+/* `: 1, 2>` of array<si32: 1, 2>, numbers of a type without a dtype: kept as text. */
+static bool array_text(struct parser *p, struct ir_type element, struct ir_attr *attr) {
+  struct strbuf text = {0};
+  strbuf_puts(&text, "array<");
+  mlir_print_type(p->m, element, &text);
+  bool ok = true;
+  if (lex_try(&p->lx, ':')) {
+    const char *separator = ": ";
+    do {
+      struct lex_number n;
+      strbuf_puts(&text, separator);
+      separator = ", ";
+      ok = lex_number_read(&p->lx, &n) ? put_number(p, &n, element, &text) : parse_expected(p, "a number");
+    } while (ok && lex_try(&p->lx, ','));
+  }
+  strbuf_puts(&text, ">");
+  ok = ok && parse_char(p, '>', "',' or '>' after an element");
+  if (ok) {
+    *attr = parse_text_attr(p, IR_ATTR_OPAQUE, &text, (struct ir_type){0});
+  }
+  strbuf_release(&text);
+  return ok && parse_made(p, *attr);
+}
+
+/* Elements of array<> are of whole bytes, or i1. */
+static bool is_array_element(enum dtype dtype) {
+  enum dtype_class class = dtype_class_of(dtype);
+  return dtype == DTYPE_I1
+         || ((class == DTYPE_CLASS_SINT || class == DTYPE_CLASS_UINT || class == DTYPE_CLASS_FLOAT)
+             && dtype_bits(dtype) % 8 == 0);
+}
+
 bool parse_dense_array(struct parser *p, struct ir_attr *attr) {
   const char *start = p->lx.cursor++;
   struct ir_type element;
@@ -462,13 +534,21 @@ bool parse_dense_array(struct parser *p, struct ir_attr *attr) {
     return false;
   }
   enum dtype dtype = (enum dtype)ir_type_get(p->m, element)->dtype;
-  if (ir_type_get(p->m, element)->kind != IR_TYPE_SCALAR || dtype_class_of(dtype) == DTYPE_CLASS_COMPLEX) {
-    return parse_error(p, DIAG_E0105_ATTRIBUTE, start, "the elements of array<> must be integers or floats");
+  uint8_t kind = ir_type_get(p->m, element)->kind;
+  if (kind == IR_TYPE_OPAQUE && *ir_text(p->m, ir_type_get(p->m, element)->text) != '!') {
+    return array_text(p, element, attr);
+  }
+  if (kind != IR_TYPE_SCALAR || !is_array_element(dtype)) {
+    return parse_error(p, DIAG_E0105_ATTRIBUTE, start,
+                       "the elements of array<> must be integers or floats of whole bytes");
   }
   struct dense_reader reader = {.dtype = dtype, .size = ir_dense_element_size(dtype)};
   p->bytes.count = 0;
   if (lex_try(&p->lx, ':')) {
     do {
+      if (dtype == DTYPE_I1 && !lex_is(lex_peek(&p->lx), LEX_START)) {
+        return parse_expected(p, "true or false");
+      }
       if (!append_element(p, &reader)) {
         return false;
       }

@@ -2,7 +2,7 @@
  * Both spellings of an attribute give the same one. Path: mlir_parse_attrs.c and pretty forms → here → ir_attr_struct. */
 #include "mlir/mlir_parse.h"
 
-enum field_kind { FIELD_DIMS, FIELD_INT, FIELD_REAL, FIELD_ANY, FIELD_SUB };
+enum field_kind { FIELD_DIMS, FIELD_INT, FIELD_REAL, FIELD_ANY, FIELD_SUB, FIELD_AXES };
 enum field_rule { FIELD_KEEP, FIELD_OMIT, FIELD_FILL };
 
 struct field_row {
@@ -56,11 +56,40 @@ static bool real_field(struct parser *p, struct ir_attr *attr) {
   return parse_made(p, *attr);
 }
 
-static bool field_value(struct parser *p, enum field_kind kind, struct ir_attr *attr) {
+/* `[<name = "x", size = 2>, ...]` of a mesh; a full spelling or an alias is taken for each, too. */
+static bool axes_field(struct parser *p, struct lex_span dialect, struct ir_attr *attr) {
+  static const struct lex_span mnemonic = {"mesh_axis", 9};
+  size_t first = p->items.count;
+  if (!parse_char(p, '[', "'[' and the axes of the mesh")) {
+    return false;
+  }
+  if (!lex_try(&p->lx, ']')) {
+    do {
+      struct ir_attr axis;
+      bool known;
+      if (lex_peek(&p->lx) == '<' ? !parse_struct(p, dialect, mnemonic, &known, &axis) : !parse_attr(p, &axis)) {
+        return false;
+      }
+      if (!vec_push(&p->items, axis.id)) {
+        return parse_memory(p);
+      }
+    } while (lex_try(&p->lx, ','));
+    if (!parse_char(p, ']', "',' or ']' after an axis")) {
+      return false;
+    }
+  }
+  *attr = ir_attr_array(p->m, (const struct ir_attr *)(p->items.data + first), (uint32_t)(p->items.count - first));
+  p->items.count = first;
+  return parse_made(p, *attr);
+}
+
+static bool field_value(struct parser *p, struct lex_span dialect, enum field_kind kind, struct ir_attr *attr) {
   int64_t value;
   switch (kind) {
   case FIELD_DIMS:
     return parse_i64_list(p, attr);
+  case FIELD_AXES:
+    return axes_field(p, dialect, attr);
   case FIELD_INT:
     if (!parse_integer(p, &value)) {
       return false;
@@ -124,7 +153,8 @@ static bool is_comma_missing(struct parser *p, bool *is_sound) {
 }
 
 /* `field = value, ...>` */
-static bool read_fields(struct parser *p, const struct field_row *rows, unsigned count, struct ir_attr *values) {
+static bool read_fields(struct parser *p, struct lex_span dialect, const struct field_row *rows, unsigned count,
+                        struct ir_attr *values) {
   if (lex_try(&p->lx, '>')) {
     return true;
   }
@@ -146,7 +176,7 @@ static bool read_fields(struct parser *p, const struct field_row *rows, unsigned
     if (values[i].id) {
       return parse_error(p, DIAG_E0105_ATTRIBUTE, name.text, "field '%.*s' stands twice", SPAN_ARGS(name));
     }
-    if (!parse_char(p, '=', "'=' after the name of a field") || !field_value(p, rows[i].kind, &values[i])) {
+    if (!parse_char(p, '=', "'=' after the name of a field") || !field_value(p, dialect, rows[i].kind, &values[i])) {
       return false;
     }
   } while (lex_try(&p->lx, ',') || is_comma_missing(p, &is_sound));
@@ -235,7 +265,7 @@ static bool parse_conv(struct parser *p, struct lex_span dialect, struct ir_attr
     return parse_conv_dimensions(p, dialect, attr) && parse_char(p, '>', "'>' after the dimensions");
   }
   struct ir_attr values[FIELDS_MAX] = {{0}};
-  if (!read_fields(p, conv_fields, FIELDS_MAX, values)) {
+  if (!read_fields(p, dialect, conv_fields, FIELDS_MAX, values)) {
     return false;
   }
   for (int i = 2; i < FIELDS_MAX; i += 3) {
@@ -291,7 +321,7 @@ bool parse_struct(struct parser *p, struct lex_span dialect, struct lex_span mne
     if (lex_span_is(mnemonic, structs[i].mnemonic)) {
       struct ir_attr values[FIELDS_MAX] = {{0}};
       p->lx.cursor++;
-      return read_fields(p, structs[i].fields, structs[i].count, values)
+      return read_fields(p, dialect, structs[i].fields, structs[i].count, values)
              && collect(p, structs[i].fields, structs[i].count, values, dialect, structs[i].mnemonic, attr);
     }
   }

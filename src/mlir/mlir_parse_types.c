@@ -29,7 +29,7 @@ static bool parse_dimensions(struct parser *p) {
       c++;
     } else if (lex_is(*c, LEX_DIGIT)) {
       for (; lex_is(*c, LEX_DIGIT); c++) {
-        if (dim > (INT64_MAX - 9) / 10) {
+        if (dim > (INT64_MAX - (*c - '0')) / 10) {
           return type_error(p, p->lx.cursor, "a dimension is larger than 63 bits");
         }
         dim = dim * 10 + (*c - '0');
@@ -52,20 +52,30 @@ static bool parse_dimensions(struct parser *p) {
   }
 }
 
-/* Encoding, layout and memory space after ','. Several parts are held as one text. */
-static bool parse_encoding(struct parser *p, struct ir_attr *encoding) {
+/* A memory space or layout; MLIR leaves out the type of a plain integer. */
+static void put_memory_space(struct parser *p, struct ir_attr attr, struct strbuf *out) {
+  const struct ir_attr_data *a = ir_attr_get(p->m, attr);
+  if (attr.id && a->kind == IR_ATTR_INTEGER && ir_type_get(p->m, a->type)->dtype == DTYPE_I64) {
+    strbuf_put_i64(out, a->integer);
+  } else if (attr.id) {
+    mlir_print_attr(p->m, attr, out);
+  }
+}
+
+/* The encoding of a tensor, or layout and memory space of a memref, after ','. Two parts are held as one text. */
+static bool parse_encoding(struct parser *p, bool is_memref, struct ir_attr *encoding) {
   if (!parse_attr(p, encoding)) {
     return false;
   }
-  while (lex_try(&p->lx, ',')) {
+  if (is_memref && lex_try(&p->lx, ',')) {
     struct ir_attr more;
     struct strbuf text = {0};
     if (!parse_attr(p, &more)) {
       return false;
     }
-    mlir_print_attr(p->m, *encoding, &text);
+    put_memory_space(p, *encoding, &text);
     strbuf_puts(&text, ", ");
-    mlir_print_attr(p->m, more, &text);
+    put_memory_space(p, more, &text);
     *encoding = parse_text_attr(p, IR_ATTR_OPAQUE, &text, (struct ir_type){0});
     strbuf_release(&text);
     if (!parse_made(p, *encoding)) {
@@ -112,12 +122,13 @@ static bool parse_shaped(struct parser *p, bool is_memref, struct ir_type *type)
     return false;
   }
   const char *at = p->lx.cursor;
-  bool ok = parse_type(p, &element) && (!lex_try(&p->lx, ',') || parse_encoding(p, &encoding))
+  bool ok = parse_type(p, &element) && (!lex_try(&p->lx, ',') || parse_encoding(p, is_memref, &encoding))
             && parse_char(p, '>', "'>' at the end of the type");
   uint32_t rank = (uint32_t)(p->dims.count - first);
   if (ok) {
     uint8_t kind = ir_type_get(p->m, element)->kind;
-    if (kind == IR_TYPE_NONE || kind == IR_TYPE_TENSOR || kind == IR_TYPE_UNRANKED || kind == IR_TYPE_FUNCTION) {
+    bool is_shaped = kind == IR_TYPE_TENSOR || kind == IR_TYPE_UNRANKED || kind == IR_TYPE_MEMREF;
+    if (kind == IR_TYPE_NONE || kind == IR_TYPE_FUNCTION || (is_shaped && !is_memref)) {
       ok = type_error(p, at, "a tensor cannot have elements of this type");
     }
   }
@@ -128,9 +139,13 @@ static bool parse_shaped(struct parser *p, bool is_memref, struct ir_type *type)
       struct strbuf text = {0};
       strbuf_puts(&text, "memref<*x");
       mlir_print_type(p->m, element, &text);
+      strbuf_puts(&text, encoding.id ? ", " : "");
+      put_memory_space(p, encoding, &text);
       strbuf_puts(&text, ">");
       *type = parse_text_type(p, &text);
       strbuf_release(&text);
+    } else if (encoding.id) {
+      ok = type_error(p, at, "an unranked tensor has no encoding");
     }
   } else if (ok) {
     *type = is_memref ? ir_type_memref(p->m, element, p->dims.data + first, rank, encoding)
@@ -371,10 +386,27 @@ static bool parse_future(struct parser *p, const char *at, struct ir_type *type)
     return false;
   }
   const struct ir_type_data *data = ir_type_get(p->m, *type);
+  if (data->count == 0) {
+    return type_error(p, at, "a future has at least one type");
+  }
   for (uint32_t i = 0; i < data->count; i++) {
     struct ir_type part = {p->m->lists.data[data->first + i]};
     if (!ir_type_is_tensor(p->m, part) && ir_type_get(p->m, part)->kind != IR_TYPE_TOKEN) {
       return parse_error(p, DIAG_E0104_TYPE, at, "part %u of the future is neither a ranked tensor nor a token", i);
+    }
+  }
+  return true;
+}
+
+/* Whether a dialect whose types are all known has this one; of other dialects any type is kept as text. */
+static bool is_known_type(struct lex_span name) {
+  static const struct {
+    const char *prefix, *other; /* the dialect, and its type that is not read elsewhere */
+  } rows[] = {{"stablehlo.", ""}, {"chlo.", ""}, {"mhlo.", "mhlo.async_bundle"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    size_t length = strlen(rows[i].prefix);
+    if (name.length > length && memcmp(name.text, rows[i].prefix, length) == 0) {
+      return lex_span_is(name, rows[i].other);
     }
   }
   return true;
@@ -402,9 +434,10 @@ static bool parse_dialect_type(struct parser *p, struct ir_type *type) {
     *type = lex_span_is(name, "stablehlo.token") ? p->m->token_type : ir_type_token(p->m, start, name.length + 1);
     return type->id || parse_memory(p);
   }
-  if (name.length > 10 && memcmp(name.text, "stablehlo.", 10) == 0) {
-    return parse_error(p, DIAG_E0104_TYPE, start, "stablehlo has no type '%.*s'", (int)(name.length - 10),
-                       name.text + 10);
+  if (!is_known_type(name)) {
+    int dialect = (int)strcspn(name.text, ".");
+    return parse_error(p, DIAG_E0104_TYPE, start, "%.*s has no type '%.*s'", dialect, name.text,
+                       (int)name.length - dialect - 1, name.text + dialect + 1);
   }
   struct strbuf text = {0};
   strbuf_add(&text, start, name.length + 1);
@@ -418,23 +451,20 @@ static bool parse_dialect_type(struct parser *p, struct ir_type *type) {
 
 /* Scalars that have no dtype (si32, i128, f80): kept by name. */
 static bool is_plain_scalar(struct lex_span word) {
+  enum { WIDTH_MAX = 16777215 }; /* IntegerType::kMaxWidth */
   const char *t = word.text;
-  size_t n = word.length, i = 0;
-  if (n > 2 && (t[0] == 's' || t[0] == 'u') && t[1] == 'i') {
-    i = 2;
-  } else if (n > 1 && (t[0] == 'i' || t[0] == 'f')) {
-    i = 1;
+  if (lex_span_is(word, "f80") || lex_span_is(word, "f128")) {
+    return true;
   }
-  if (i == 0 || !lex_is(t[i], LEX_DIGIT)) {
+  size_t i = word.length > 2 && (t[0] == 's' || t[0] == 'u') ? 1 : 0;
+  if (word.length < i + 2 || word.length > i + 9 || t[i] != 'i') {
     return false;
   }
-  bool is_float = t[0] == 'f';
-  for (; i < n; i++) {
-    if (!lex_is(t[i], LEX_DIGIT) && !is_float) {
-      return false;
-    }
+  unsigned width = 0;
+  for (i++; i < word.length && lex_is(t[i], LEX_DIGIT); i++) {
+    width = width * 10 + (unsigned)(t[i] - '0');
   }
-  return true;
+  return i == word.length && width <= WIDTH_MAX;
 }
 
 static bool parse_complex(struct parser *p, struct ir_type *type) {
@@ -468,6 +498,10 @@ static bool parse_word_type(struct parser *p, struct ir_type *type) {
   if (lex_span_is(word, "none")) {
     *type = p->m->none_type;
     return true;
+  }
+  if (lex_span_is(word, "token")) { /* of the builtin dialect */
+    *type = ir_type_opaque(p->m, word.text, word.length);
+    return type->id || parse_memory(p);
   }
   if (word.length > 4 && lex_peek(&p->lx) == '<') {
     if (lex_span_is(word, "memref")) {
@@ -521,7 +555,8 @@ bool parse_type_follows(struct parser *p) {
     }
   }
   return word.length
-         && (dtype_parse(word.text, word.length) != DTYPE_NONE || lex_span_is(word, "none") || is_plain_scalar(word));
+         && (dtype_parse(word.text, word.length) != DTYPE_NONE || lex_span_is(word, "none")
+             || lex_span_is(word, "token") || is_plain_scalar(word));
 }
 
 /* ---- the cache ----------------------------------------------------------------------------------------------------- */

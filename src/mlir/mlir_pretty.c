@@ -513,6 +513,26 @@ static bool missing_clause(struct parser *p, const struct op_state *op, const st
   return true;
 }
 
+/* `overflow<nsw>` or `fastmath<fast>` behind the operands of an arith operation. */
+static bool arith_flags(struct parser *p, const struct op_state *op) {
+  static const struct {
+    const char *word, *prefix;
+    uint8_t name;
+  } rows[] = {{"overflow", "#arith.overflow", NAME_overflowFlags}, {"fastmath", "#arith.fastmath", NAME_fastmath}};
+  if (op->name->opcode != IR_OP_UNKNOWN) {
+    return true;
+  }
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct ir_attr attr;
+    if (lex_try_word(&p->lx, rows[i].word, strlen(rows[i].word))) {
+      return lex_peek(&p->lx) == '<'
+                 ? parse_opaque(p, rows[i].prefix, "", &attr) && parse_push_attr(p, rows[i].name, attr)
+                 : parse_expected(p, "'<' and flags");
+    }
+  }
+  return true;
+}
+
 bool parse_pretty_plain(struct parser *p, struct op_state *op, const struct op_syntax *syntax) {
   uint32_t seen = 0;
   struct ir_attr dot_fields[4] = {{0}};
@@ -524,7 +544,9 @@ bool parse_pretty_plain(struct parser *p, struct op_state *op, const struct op_s
   if (in_parentheses) {
     c = lex_peek(&p->lx);
   }
-  if (c == '%' || (syntax->clause_count && lex_is(c, LEX_START))) {
+  /* behind an operation without operands and types '%' begins the next one */
+  bool has_operands = c == '%' && op->name->opcode != IR_OP_MHLO_XLA_RNG_GET_AND_UPDATE_STATE;
+  if (has_operands || (syntax->clause_count && lex_is(c, LEX_START))) {
     do {
       if (lex_peek(&p->lx) == '%' ? !parse_operand(p) : !parse_clause(p, op, syntax, &seen, dot_fields)) {
         return false;
@@ -540,5 +562,5 @@ bool parse_pretty_plain(struct parser *p, struct op_state *op, const struct op_s
   if (op->name->opcode == IR_OP_DOT_GENERAL && !dot_numbers(p, op, dot_fields)) {
     return false;
   }
-  return parse_optional_attrs(p) && parse_types(p, op, (enum type_form)syntax->types);
+  return arith_flags(p, op) && parse_optional_attrs(p) && parse_types(p, op, (enum type_form)syntax->types);
 }

@@ -44,7 +44,8 @@ static bool value_attributes(struct parser *p, bool *any) {
   return parse_made(p, dict) && (vec_push(&p->items, dict.id) ? true : parse_memory(p));
 }
 
-/* `(%a: T {..} loc(..), ...)` or, for declarations, `(T {..}, ...)`: types on p->types, names on p->results. */
+/* `(%a: T {..} loc(..), ...)` or, for declarations and where a label names the arguments, `(T {..}, ...)`: types on
+ * p->types, names on p->results. */
 static bool arguments(struct parser *p, bool *any) {
   struct open_mark mark = {p->lx.cursor, "arguments", 0};
   struct ir_attr location;
@@ -57,8 +58,12 @@ static bool arguments(struct parser *p, bool *any) {
   if (!vec_push(&p->open, mark)) {
     return parse_memory(p);
   }
+  bool has_names = lex_peek(&p->lx) == '%';
   do {
     struct ir_type type;
+    if (has_names != (lex_peek(&p->lx) == '%')) {
+      return parse_expected(p, has_names ? "a name, as the argument before has" : "a type, as the argument before is");
+    }
     if (lex_try(&p->lx, '%')) {
       struct result_name name = {name_scan(&p->lx), 1};
       if (name.key.length == 0 || !parse_char(p, ':', "':' and the type of the argument")) {
@@ -131,6 +136,11 @@ static bool signature_attrs(struct parser *p, const struct signature *s, enum pa
   return true;
 }
 
+static bool is_empty_region(const struct parser *p, struct ir_region region) {
+  struct ir_block entry = ir_region_entry(p->m, region);
+  return !entry.id || (!ir_block_first(p->m, entry).id && !ir_block_get(p->m, entry)->next.id);
+}
+
 bool parse_pretty_func(struct parser *p, struct op_state *op, const struct op_syntax *syntax) {
   (void)syntax;
   struct ir_attr name;
@@ -147,10 +157,12 @@ bool parse_pretty_func(struct parser *p, struct op_state *op, const struct op_sy
   p->types.count = s.types + s.inputs;
   bool ok;
   if (lex_peek(&p->lx) == '{') {
-    if (p->results.count - s.names != s.inputs) {
-      return parse_error(p, DIAG_E0102_EXPECTED, p->lx.cursor, "an argument of a function with a body has no name");
-    }
+    const char *body = p->lx.cursor;
+    size_t errors = p->diags->error_count; /* operations that were refused are not in the body */
     ok = parse_region_with_arguments(p, op, s.names, s.types, true);
+    if (ok && errors == p->diags->error_count && is_empty_region(p, p->regions.data[p->regions.count - 1])) {
+      ok = parse_error(p, DIAG_E0102_EXPECTED, body, "the body of a function is not empty");
+    }
   } else {
     struct ir_region region = ir_region_create(p->m);
     ok = region.id && vec_push(&p->regions, region) ? true : parse_memory(p);
@@ -166,6 +178,34 @@ bool parse_pretty_call(struct parser *p, struct op_state *op, const struct op_sy
   return parse_symbol(p, false, &callee) && parse_push_attr(p, NAME_callee, callee)
          && parse_char(p, '(', "'(' and the operands") && parse_operand_list(p)
          && parse_char(p, ')', "')' after the operands") && parse_attrs_and_types(p, op);
+}
+
+/* `call_indirect %f(%a) {...} : (T) -> U`: the type is that of %f. */
+bool parse_pretty_call_indirect(struct parser *p, struct op_state *op, const struct op_syntax *syntax) {
+  (void)syntax;
+  struct ir_type type;
+  if (!parse_operand(p) || !parse_char(p, '(', "'(' and the operands") || !parse_operand_list(p)
+      || !parse_char(p, ')', "')' after the operands") || !parse_optional_attrs(p)
+      || !parse_char(p, ':', "':' and the type of the function") || !parse_type(p, &type)) {
+    return false;
+  }
+  struct ir_type_data data = *ir_type_get(p->m, type);
+  size_t operands = p->operands.count - op->operands - 1;
+  if (data.kind != IR_TYPE_FUNCTION || data.input_count != operands) {
+    return parse_error(p, DIAG_E0110_OPERAND_TYPES, parse_missing_place(p),
+                       "expected the type of a function of %zu argument%s", operands, operands == 1 ? "" : "s");
+  }
+  if (!parse_check_operand(p, op->operands, type)) {
+    return false;
+  }
+  for (uint32_t i = 0; i < data.count; i++) {
+    struct ir_type part = {p->m->lists.data[data.first + i]};
+    bool is_input = i < data.input_count;
+    if (is_input ? !parse_check_operand(p, op->operands + 1 + i, part) : !parse_push_type(p, part)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 /* `enzyme.batch @f(%a) {...} : (T) -> U` */
@@ -191,6 +231,18 @@ bool parse_pretty_func_constant(struct parser *p, struct op_state *op, const str
          && parse_char(p, ':', "':' and the type of the function") && parse_type(p, &type) && parse_push_type(p, type);
 }
 
+/* #vhlo.type_v1<!vhlo.func_v1<(T) -> U, V>>: VHLO writes "()" for no types and no parentheses around results. */
+static void vhlo_function_text(const struct parser *p, const struct ir_type *types, uint32_t count, uint32_t inputs,
+                               struct strbuf *out) {
+  strbuf_puts(out, "#vhlo.type_v1<!vhlo.func_v1<(");
+  strbuf_puts(out, inputs == 0 ? "()" : "");
+  for (uint32_t i = 0; i < count; i++) {
+    strbuf_puts(out, i == inputs ? ") -> " : i > 0 ? ", " : "");
+    mlir_print_type(p->m, types[i], out);
+  }
+  strbuf_puts(out, count == inputs ? ") -> ()>>" : ">>");
+}
+
 /* `vhlo.func_v1 @f(%a: T, ...) -> (U) {...} {attributes}`: attributes in VHLO's own spelling. */
 bool parse_pretty_vhlo_func(struct parser *p, struct op_state *op, const struct op_syntax *syntax) {
   (void)syntax;
@@ -200,22 +252,19 @@ bool parse_pretty_vhlo_func(struct parser *p, struct op_state *op, const struct 
     return false;
   }
   p->items.count = s.items;
-  struct ir_type type =
-      ir_type_list(p->m, IR_TYPE_FUNCTION, p->types.data + s.types, (uint32_t)(p->types.count - s.types), s.inputs);
   struct strbuf text = {0};
   strbuf_puts(&text, "#vhlo.string_v1<");
   mlir_print_attr(p->m, name, &text);
   strbuf_puts(&text, ">");
   name = parse_text_attr(p, IR_ATTR_OPAQUE, &text, (struct ir_type){0});
   strbuf_clear(&text);
-  strbuf_puts(&text, "#vhlo.type_v1<!vhlo.func_v1<");
-  mlir_print_type(p->m, type, &text);
-  strbuf_puts(&text, ">>");
+  vhlo_function_text(p, p->types.data + s.types, (uint32_t)(p->types.count - s.types), s.inputs, &text);
   struct ir_attr function = parse_text_attr(p, IR_ATTR_OPAQUE, &text, (struct ir_type){0});
   strbuf_release(&text);
   p->types.count = s.types + s.inputs;
   bool ok = parse_push_attr(p, NAME_sym_name, name) && parse_push_attr(p, NAME_function_type, function)
             && parse_region_with_arguments(p, op, s.names, s.types, true) && parse_optional_attrs(p);
+  op->properties = p->pairs.count - op->pairs; /* it has no others */
   p->types.count = s.types;
   p->results.count = s.names;
   return ok;
@@ -388,6 +437,6 @@ bool parse_pretty_branch(struct parser *p, struct op_state *op, const struct op_
       || !parse_char(p, ',', "',' and a block") || !branch_target(p, &sizes[2]) || !parse_optional_attrs(p)) {
     return false;
   }
-  return parse_push_attr(p, NAME_operand_segment_sizes,
+  return parse_push_attr(p, NAME_operandSegmentSizes,
                          ir_attr_dense_array(p->m, ir_type_scalar(p->m, DTYPE_I32), sizes, 3));
 }

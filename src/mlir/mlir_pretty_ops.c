@@ -323,13 +323,29 @@ bool parse_pretty_composite(struct parser *p, struct op_state *op, const struct 
 
 /* ---- regions with named arguments -------------------------------------------------------------------------------------- */
 
+/* '{' and a block label come next. */
+static bool label_follows(struct parser *p) {
+  struct lexer saved = p->lx;
+  bool follows = lex_try(&p->lx, '{') && lex_peek(&p->lx) == '^';
+  p->lx = saved;
+  return follows;
+}
+
 bool parse_region_with_arguments(struct parser *p, struct op_state *op, size_t first_name, size_t first_type,
                                  bool isolated) {
   struct ir_region region = ir_region_create(p->m);
-  struct ir_block block = ir_block_create(p->m, region);
+  struct ir_block block = {0};
   uint32_t count = (uint32_t)(p->types.count - first_type);
-  if (!block.id || !ir_block_set_arguments(p->m, block, p->types.data + first_type, count)) {
-    return parse_memory(p);
+  bool has_names = first_name < p->results.count, has_label = label_follows(p);
+  if (has_names && has_label) {
+    return parse_error(p, DIAG_E0102_EXPECTED, p->lx.cursor,
+                       "the arguments have names here, so that no label may follow");
+  }
+  if (has_names || !has_label) {
+    block = ir_block_create(p->m, region);
+    if (!block.id || !ir_block_set_arguments(p->m, block, p->types.data + first_type, has_names ? count : 0)) {
+      return parse_memory(p);
+    }
   }
   struct region_scope scope = parse_scope_begin(p, isolated);
   bool ok = true;

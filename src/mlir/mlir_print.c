@@ -94,8 +94,11 @@ static void put_op_attr(struct mlir_printer *p, const struct ir_op_data *op, con
   const struct ir_module *m = p->module;
   const struct ir_attr_data *a = ir_attr_get(m, (struct ir_attr){pair[1]});
   bool is_mhlo = row && row->form != MLIR_FORM_ANY && strncmp(ir_text(m, op->name), "mhlo.", 5) == 0;
+  int number = mlir_attr_number(m, row, (struct ir_attr){pair[1]});
   if (is_mhlo && a->kind == IR_ATTR_DENSE_ARRAY) {
     put_as_dense(m, pair[0], a, p->out);
+  } else if (number >= 0) {
+    strbuf_printf(p->out, "%s = %d : i32", ir_text(m, pair[0]), number);
   } else {
     mlir_put_named_attr(m, pair[0], (struct ir_attr){pair[1]}, p->out);
   }
@@ -112,7 +115,7 @@ void mlir_print_attr_dict(struct mlir_printer *p, const struct ir_op_data *op, c
       continue;
     }
     const struct mlir_op_attr *row = mlir_op_attr_find((enum ir_opcode)op->opcode, name);
-    if (mlir_attr_is_default(m, row, (struct ir_attr){pair[1]})) {
+    if (mlir_attr_is_default(m, row, (struct ir_attr){pair[1]}, &p->out->failed)) {
       continue;
     }
     if (!is_open && keyword) {
@@ -135,7 +138,26 @@ static void put_block_label(struct mlir_printer *p, struct ir_block block) {
   strbuf_put_i64(p->out, p->block_numbers[block.id]);
 }
 
-static void print_block_header(struct mlir_printer *p, struct ir_block block) {
+/* "  // pred: ^bb0", "  // 2 preds: ^bb0, ^bb1", "  // no predecessors" (not behind the entry block), as in MLIR. */
+static void put_predecessors(struct mlir_printer *p, struct ir_block block, bool is_entry) {
+  struct edge_ends none = {0, 0, 0}, ends = p->edges.ends ? p->edges.ends[block.id] : none;
+  if (ends.count == 0) {
+    strbuf_puts(p->out, is_entry ? "" : "  // no predecessors");
+    return;
+  }
+  strbuf_puts(p->out, "  // ");
+  if (ends.count > 1) {
+    strbuf_put_i64(p->out, ends.count);
+  }
+  const char *separator = ends.count > 1 ? " preds: " : "pred: ";
+  for (uint32_t edge = ends.first; edge; edge = p->edges.list.data[edge - 1].next) {
+    strbuf_puts(p->out, separator);
+    put_block_label(p, p->edges.list.data[edge - 1].from);
+    separator = ", ";
+  }
+}
+
+static void print_block_header(struct mlir_printer *p, struct ir_block block, bool is_entry) {
   const struct ir_block_data *b = ir_block_get(p->module, block);
   strbuf_fill(p->out, ' ', p->indent);
   put_block_label(p, block);
@@ -149,7 +171,9 @@ static void print_block_header(struct mlir_printer *p, struct ir_block block) {
     }
     strbuf_putc(p->out, ')');
   }
-  strbuf_puts(p->out, ":\n");
+  strbuf_putc(p->out, ':');
+  put_predecessors(p, block, is_entry);
+  strbuf_putc(p->out, '\n');
 }
 
 static void print_location(struct mlir_printer *p, struct ir_attr location) {
@@ -159,9 +183,9 @@ static void print_location(struct mlir_printer *p, struct ir_attr location) {
   }
 }
 
-static void print_block(struct mlir_printer *p, struct ir_block block, bool has_header) {
+static void print_block(struct mlir_printer *p, struct ir_block block, bool is_entry, bool has_header) {
   if (has_header) {
-    print_block_header(p, block);
+    print_block_header(p, block, is_entry);
   }
   p->indent += INDENT_WIDTH;
   for (struct ir_op op = ir_block_first(p->module, block); op.id; op = ir_op_next(p->module, op)) {
@@ -199,7 +223,7 @@ void mlir_print_region(struct mlir_printer *p, struct ir_region region, unsigned
     const struct ir_block_data *block = ir_block_get(m, b);
     bool has_header = b.id != r->first.id || ((flags & REGION_ARGUMENTS) && block->argument_count > 0)
                       || ((flags & REGION_EMPTY_LABEL) && block->first.id == 0);
-    print_block(p, b, has_header);
+    print_block(p, b, b.id == r->first.id, has_header);
   }
   p->depth--;
   p->default_dialect = outer;
@@ -209,13 +233,33 @@ void mlir_print_region(struct mlir_printer *p, struct ir_region region, unsigned
 
 /* ---- operations ------------------------------------------------------------------------------------------------- */
 
+/* Inherent attributes have a row or are named; those of an unknown operation are told by their names. */
+static bool is_property(const struct ir_module *m, const struct ir_op_data *op, uint32_t name,
+                        const struct mlir_op_attr *row) {
+  if (row || op->opcode != IR_OP_UNKNOWN) {
+    return row != NULL;
+  }
+  const char *text = ir_text(m, name);
+  return ((op->flags & IR_OP_PROPERTIES) && strchr(text, '.') == NULL)
+         || mlir_word_in(mlir_named_attrs(ir_text(m, op->name)), text);
+}
+
+bool mlir_has_property(const struct ir_module *m, const struct ir_op_data *op) {
+  for (uint32_t i = 0; i < op->attr_count; i++) {
+    if (is_property(m, op, m->lists.data[op->attr_first + 2 * i], NULL)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /* Inherent attributes " <{...}>" in the order of their rows' names (the operation's own order, which is alphabetical). */
 static void print_properties(struct mlir_printer *p, const struct ir_op_data *op) {
   bool is_open = false;
   for (uint32_t i = 0; i < op->attr_count; i++) {
     const uint32_t *pair = p->module->lists.data + op->attr_first + 2 * i;
     const struct mlir_op_attr *row = mlir_op_attr_find((enum ir_opcode)op->opcode, ir_text(p->module, pair[0]));
-    if (row) {
+    if (is_property(p->module, op, pair[0], row)) {
       strbuf_puts(p->out, is_open ? ", " : " <{");
       is_open = true;
       put_op_attr(p, op, pair, row);
@@ -230,7 +274,8 @@ static void print_discardable(struct mlir_printer *p, const struct ir_op_data *o
   bool is_open = false;
   for (uint32_t i = 0; i < op->attr_count; i++) {
     const uint32_t *pair = p->module->lists.data + op->attr_first + 2 * i;
-    if (!mlir_op_attr_find((enum ir_opcode)op->opcode, ir_text(p->module, pair[0]))) {
+    const struct mlir_op_attr *row = mlir_op_attr_find((enum ir_opcode)op->opcode, ir_text(p->module, pair[0]));
+    if (!is_property(p->module, op, pair[0], row)) {
       strbuf_puts(p->out, is_open ? ", " : " {");
       is_open = true;
       put_op_attr(p, op, pair, NULL);
@@ -316,4 +361,6 @@ void mlir_print(const struct ir_module *module, struct ir_op op, const struct ml
   }
   free(p.names);
   free(p.block_numbers);
+  free(p.edges.ends);
+  vec_release(&p.edges.list);
 }

@@ -37,6 +37,9 @@ enum name_base {
   NAME_VALUES,
   NAME_INDICES,
   NAME_F,
+  NAME_INPUT,
+  NAME_CARRY,
+  NAME_CAST,
   NAME_UNKNOWN /* not in the printed scope */
 };
 
@@ -50,6 +53,20 @@ struct value_name {
   bool is_packed; /* the group has several members */
 };
 
+/* Jumps between blocks, for the comment behind a block's label; empty as long as no op has successors. */
+struct block_edge {
+  struct ir_block from;
+  uint32_t next; /* edge with the same target, index into list + 1 */
+};
+struct edge_ends {
+  uint32_t first, last; /* index into list + 1; 0 = no edge */
+  uint32_t count;
+};
+struct block_edges {
+  VEC(struct block_edge) list;
+  struct edge_ends *ends; /* by id of the target block; NULL = no edges */
+};
+
 struct mlir_printer {
   const struct ir_module *module;
   struct strbuf *out;
@@ -59,6 +76,7 @@ struct mlir_printer {
   const char *default_dialect; /* "func." inside functions, "builtin." inside modules, else "" */
   struct value_name *names; /* by value id */
   uint32_t *block_numbers; /* by block id: N of ^bbN */
+  struct block_edges edges;
 };
 
 /* Whether the type of a typed attribute follows its value. */
@@ -103,6 +121,8 @@ void mlir_print_argument(struct mlir_printer *p, struct ir_value argument);
 /* Discardable and inherent attributes without those named in `elided` (space separated) and without default values:
  * " {...}", or " attributes {...}" with a keyword. */
 void mlir_print_attr_dict(struct mlir_printer *p, const struct ir_op_data *op, const char *elided, const char *keyword);
+/* Whether an operation that ops.def does not have holds an inherent attribute. */
+bool mlir_has_property(const struct ir_module *m, const struct ir_op_data *op);
 /* True when `name` is one of the space-separated words. */
 bool mlir_word_in(const char *words, const char *name);
 
@@ -132,5 +152,9 @@ bool mlir_form_precision(struct mlir_printer *p, struct ir_op op);
 bool mlir_form_algorithm(struct mlir_printer *p, struct ir_op op);
 bool mlir_form_convolution(struct mlir_printer *p, struct ir_op op);
 bool mlir_form_body(struct mlir_printer *p, struct ir_op op);
+bool mlir_form_regions(struct mlir_printer *p, struct ir_op op);
+bool mlir_form_call_indirect(struct mlir_printer *p, struct ir_op op);
+bool mlir_form_scan(struct mlir_printer *p, struct ir_op op);
+bool mlir_form_vhlo_func(struct mlir_printer *p, struct ir_op op);
 
 #endif

@@ -84,14 +84,20 @@ static void put_text(const struct ir_module *m, uint32_t id, struct strbuf *out)
   strbuf_add(out, ir_text(m, id), intern_length(&m->strings, id));
 }
 
-/* sdy attributes are held without blanks but after commas; MLIR writes one more, in the parameters of an all_to_all:
- * [{"x"}: 0->1]. */
+/* sdy attributes are held without blanks but after commas. MLIR writes more of them in two kinds: in the parameters of an
+ * all_to_all, [{"x"}: 0->1], and in propagation edges, {step-0 = [{"x" = operand-0 -> [result-0]}]}. */
 void mlir_put_sdy_text(struct strbuf *out, const char *text, size_t length) {
+  static const char edges[] = "propagation_edges<";
+  bool spaces_equals = strncmp(text, "#sdy.", 5) == 0 && strncmp(text + 5, edges, sizeof edges - 1) == 0;
   size_t start = 0;
+  bool in_string = false;
   for (size_t i = 1; i + 1 < length; i++) {
-    if (text[i] == ':' && text[i - 1] == '}' && text[i + 1] != ' ') {
-      strbuf_add(out, text + start, i + 1 - start);
-      strbuf_putc(out, ' ');
+    in_string ^= text[i] == '"';
+    bool is_colon = text[i] == ':' && text[i - 1] == '}' && text[i + 1] != ' ';
+    bool is_equals = spaces_equals && !in_string && text[i] == '=';
+    if (is_colon || is_equals) {
+      strbuf_add(out, text + start, i - start);
+      strbuf_puts(out, is_colon ? ": " : " = ");
       start = i + 1;
     }
   }
@@ -164,7 +170,7 @@ static void put_enum(const struct ir_module *m, const struct ir_attr_data *a, st
 }
 
 /* Structs whose printers leave out empty lists and zero numbers. */
-static const char *const sparse_structs[] = {"gather", "scatter", "dot"};
+static const char *const sparse_structs[] = {"gather", "scatter", "dot", "result_accuracy"};
 
 static bool is_sparse_struct(const char *name) {
   const char *dot = strchr(name, '.');
@@ -178,7 +184,8 @@ static bool is_sparse_struct(const char *name) {
 
 static bool is_empty_field(const struct ir_attr_data *value) {
   bool is_list = value->kind == IR_ATTR_DENSE_ARRAY || value->kind == IR_ATTR_ARRAY;
-  return is_list ? value->list_count == 0 : value->kind == IR_ATTR_INTEGER && value->integer == 0;
+  bool is_number = value->kind == IR_ATTR_INTEGER || value->kind == IR_ATTR_FLOAT;
+  return is_list ? value->list_count == 0 : is_number && value->integer == 0;
 }
 
 static void put_field_value(const struct ir_module *m, struct ir_attr attr, struct strbuf *out) {
@@ -214,6 +221,34 @@ void mlir_put_struct_fields(const struct ir_module *m, struct ir_attr attr, stru
   put_struct_fields(m, ir_attr_get(m, attr), false, out);
 }
 
+/* The fields of a mesh, "axes=[<name = "x", size = 2>], device_ids=dense<...>"; false when its axes have another form. */
+static bool put_mesh_fields(const struct ir_module *m, const struct ir_attr_data *a, struct strbuf *out) {
+  const uint32_t *pairs = m->lists.data + a->list_first;
+  const struct ir_attr_data *axes = a->list_count > 0 ? ir_attr_get(m, (struct ir_attr){pairs[1]}) : NULL;
+  if (!axes || axes->kind != IR_ATTR_ARRAY || strcmp(ir_text(m, pairs[0]), "axes") != 0) {
+    return false;
+  }
+  for (uint32_t i = 0; i < axes->list_count; i++) {
+    if (ir_attr_get(m, (struct ir_attr){m->lists.data[axes->list_first + i]})->kind != IR_ATTR_STRUCT) {
+      return false;
+    }
+  }
+  strbuf_puts(out, "axes=[");
+  for (uint32_t i = 0; i < axes->list_count; i++) {
+    strbuf_puts(out, i > 0 ? ", <" : "<");
+    mlir_put_struct_fields(m, (struct ir_attr){m->lists.data[axes->list_first + i]}, out);
+    strbuf_putc(out, '>');
+  }
+  strbuf_putc(out, ']');
+  for (uint32_t i = 1; i < a->list_count; i++) {
+    strbuf_puts(out, ", ");
+    put_text(m, pairs[2 * i], out);
+    strbuf_putc(out, '=');
+    put_field_value(m, (struct ir_attr){pairs[2 * i + 1]}, out);
+  }
+  return true;
+}
+
 static void put_struct(const struct ir_module *m, struct ir_attr attr, struct strbuf *out) {
   const struct ir_attr_data *a = ir_attr_get(m, attr);
   const char *name = ir_text(m, a->text);
@@ -226,7 +261,7 @@ static void put_struct(const struct ir_module *m, struct ir_attr attr, struct st
       strbuf_puts(out, "raw ");
       put_struct_fields(m, a, false, out);
     }
-  } else {
+  } else if (!dot || strcmp(dot + 1, "mesh") != 0 || !put_mesh_fields(m, a, out)) {
     put_struct_fields(m, a, is_sparse_struct(name), out);
   }
   strbuf_putc(out, '>');

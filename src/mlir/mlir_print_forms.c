@@ -2,6 +2,7 @@
  * as the same operation; when not, it returns false and the generic form is printed. Path: called by mlir_print_ops.c. */
 #include <string.h>
 
+#include "mlir/mlir_lexer.h"
 #include "mlir/mlir_print.h"
 
 /* ---- small helpers ---------------------------------------------------------------------------------------------- */
@@ -11,6 +12,12 @@ static const struct ir_attr_data *attr_of_kind(const struct ir_module *m, struct
   struct ir_attr attr = ir_op_attr(m, op, name);
   const struct ir_attr_data *a = ir_attr_get(m, attr);
   return attr.id && a->kind == kind ? a : NULL;
+}
+
+/* A string without a type. */
+static const struct ir_attr_data *plain_string(const struct ir_module *m, struct ir_op op, const char *name) {
+  const struct ir_attr_data *a = attr_of_kind(m, op, name, IR_ATTR_STRING);
+  return a && !a->type.id ? a : NULL;
 }
 
 static void put_int_list(struct mlir_printer *p, const struct ir_attr_data *a) {
@@ -41,7 +48,7 @@ bool mlir_form_module(struct mlir_printer *p, struct ir_op op) {
     return false;
   }
   mlir_print_name(p, data);
-  const struct ir_attr_data *name = attr_of_kind(m, op, "sym_name", IR_ATTR_STRING);
+  const struct ir_attr_data *name = plain_string(m, op, "sym_name");
   if (name) {
     strbuf_putc(p->out, ' ');
     mlir_put_symbol(p->out, ir_text(m, name->text), intern_length(&m->strings, name->text));
@@ -52,7 +59,7 @@ bool mlir_form_module(struct mlir_printer *p, struct ir_op op) {
   return true;
 }
 
-/* Dictionaries per argument or result: absent, or an array of `count` dictionaries. */
+/* Dictionaries per argument or result: absent, or an array of `count` dictionaries that are not all empty. */
 static bool fits_dicts(const struct ir_module *m, struct ir_op op, const char *name, uint32_t count) {
   struct ir_attr attr = ir_op_attr(m, op, name);
   const struct ir_attr_data *a = ir_attr_get(m, attr);
@@ -62,12 +69,15 @@ static bool fits_dicts(const struct ir_module *m, struct ir_op op, const char *n
   if (a->kind != IR_ATTR_ARRAY || a->list_count != count) {
     return false;
   }
+  bool has_entries = false;
   for (uint32_t i = 0; i < count; i++) {
-    if (ir_attr_get(m, (struct ir_attr){m->lists.data[a->list_first + i]})->kind != IR_ATTR_DICT) {
+    const struct ir_attr_data *dict = ir_attr_get(m, (struct ir_attr){m->lists.data[a->list_first + i]});
+    if (dict->kind != IR_ATTR_DICT) {
       return false;
     }
+    has_entries |= dict->list_count > 0;
   }
-  return true;
+  return has_entries;
 }
 
 static struct ir_attr dict_at(const struct ir_module *m, struct ir_op op, const char *name, uint32_t i) {
@@ -129,9 +139,9 @@ static bool is_visibility_word(const char *text) {
 
 bool mlir_form_func(struct mlir_printer *p, struct ir_op op) {
   const struct ir_module *m = p->module;
-  const struct ir_attr_data *name = attr_of_kind(m, op, "sym_name", IR_ATTR_STRING);
+  const struct ir_attr_data *name = plain_string(m, op, "sym_name");
   const struct ir_attr_data *function_type = attr_of_kind(m, op, "function_type", IR_ATTR_TYPE);
-  const struct ir_attr_data *visibility = attr_of_kind(m, op, "sym_visibility", IR_ATTR_STRING);
+  const struct ir_attr_data *visibility = plain_string(m, op, "sym_visibility");
   if (!name || !function_type || (!visibility && ir_op_attr(m, op, "sym_visibility").id)
       || (visibility && !is_visibility_word(ir_text(m, visibility->text)))) {
     return false;
@@ -158,6 +168,138 @@ bool mlir_form_func(struct mlir_printer *p, struct ir_op op) {
     strbuf_putc(p->out, ' ');
     mlir_print_region(p, region, 0);
   }
+  return true;
+}
+
+/* The text between `before` and `after` of an OPAQUE attribute; length 0 when it is none. */
+static const char *opaque_inside(const struct ir_module *m, struct ir_op op, const char *name, const char *before,
+                                 const char *after, size_t *length) {
+  const struct ir_attr_data *a = attr_of_kind(m, op, name, IR_ATTR_OPAQUE);
+  size_t start = strlen(before), end = strlen(after);
+  size_t size = a ? intern_length(&m->strings, a->text) : 0;
+  bool fits = size > start + end && strncmp(ir_text(m, a->text), before, start) == 0
+              && strcmp(ir_text(m, a->text) + size - end, after) == 0;
+  *length = fits ? size - start - end : 0;
+  return fits ? ir_text(m, a->text) + start : "";
+}
+
+/* The arguments of the body as a VHLO function type begins: "(T, U) -> ", "(()) -> " without any. */
+static void put_vhlo_inputs(const struct ir_module *m, const struct ir_block_data *body, struct strbuf *out) {
+  strbuf_puts(out, body->argument_count == 0 ? "(()" : "(");
+  for (uint32_t i = 0; i < body->argument_count; i++) {
+    strbuf_puts(out, i > 0 ? ", " : "");
+    mlir_put_type(m, ir_value_type(m, (struct ir_value){body->argument_first + i}), out);
+  }
+  strbuf_puts(out, ") -> ");
+}
+
+/* The length of one "!dialect.name" or "!dialect.name<...>" at the start of a text; 0 when there is none. */
+static size_t opaque_type_length(const char *text, size_t length) {
+  size_t at = length > 1 && text[0] == '!' ? 1 : 0, depth = 0;
+  while (at > 0 && at < length && lex_is(text[at], LEX_WORD)) {
+    at++;
+  }
+  if (at < 2 || at == length || text[at] != '<') {
+    return at < 2 ? 0 : at;
+  }
+  for (; at < length && text[at] != '"'; at++) {
+    depth += text[at] == '<';
+    depth -= text[at] == '>' && text[at - 1] != '-';
+    if (depth == 0) {
+      return at + 1;
+    }
+  }
+  return 0;
+}
+
+/* True for types that a comma and a blank part: what a list of results reads back as. */
+static bool is_opaque_type_list(const char *text, size_t length) {
+  for (;;) {
+    size_t type = opaque_type_length(text, length);
+    if (type == 0 || type == length) {
+      return type > 0;
+    }
+    if (length - type < 2 || memcmp(text + type, ", ", 2) != 0) {
+      return false;
+    }
+    text += type + 2;
+    length -= type + 2;
+  }
+}
+
+/* "vhlo.func_v1 @f(%arg0: T) -> (U, V) {...} {attributes}"; name and type are attributes in VHLO's own spelling. */
+bool mlir_form_vhlo_func(struct mlir_printer *p, struct ir_op op) {
+  const struct ir_module *m = p->module;
+  const struct ir_op_data *data = ir_op_get(m, op);
+  size_t name_length, type_length;
+  const char *name = opaque_inside(m, op, "sym_name", "#vhlo.string_v1<\"", "\">", &name_length);
+  const char *type = opaque_inside(m, op, "function_type", "#vhlo.type_v1<!vhlo.func_v1<", ">>", &type_length);
+  struct ir_block body = data->region_count == 1 ? ir_region_entry(m, ir_op_region(m, op, 0)) : (struct ir_block){0};
+  if (name_length == 0 || type_length == 0 || memchr(name, '\\', name_length) != NULL || !body.id
+      || data->operand_count + data->result_count + data->successor_count > 0 || !(data->flags & IR_OP_PROPERTIES)) {
+    return false;
+  }
+  struct strbuf inputs = {0};
+  put_vhlo_inputs(m, ir_block_get(m, body), &inputs);
+  bool fits = !inputs.failed && inputs.length < type_length && memcmp(inputs.data, type, inputs.length) == 0;
+  p->out->failed |= inputs.failed;
+  const char *results = type + inputs.length;
+  size_t length = type_length - inputs.length;
+  strbuf_release(&inputs);
+  bool has_none = fits && length == 2 && memcmp(results, "()", 2) == 0;
+  if (!fits || (!has_none && !is_opaque_type_list(results, length))) {
+    return false;
+  }
+  mlir_print_name(p, data);
+  strbuf_putc(p->out, ' ');
+  mlir_put_symbol(p->out, name, name_length);
+  strbuf_putc(p->out, '(');
+  for (uint32_t i = 0; i < ir_block_get(m, body)->argument_count; i++) {
+    strbuf_puts(p->out, i > 0 ? ", " : "");
+    mlir_print_argument(p, ir_block_argument(m, body, i));
+  }
+  strbuf_puts(p->out, has_none ? ") -> " : ") -> (");
+  strbuf_add(p->out, results, length);
+  strbuf_puts(p->out, has_none ? " " : ") ");
+  mlir_print_region(p, ir_op_region(m, op, 0), 0);
+  mlir_print_attr_dict(p, data, "sym_name function_type", NULL);
+  return true;
+}
+
+/* The operands behind the first and the results are those of the function type of the first. */
+static bool fits_callee(const struct ir_module *m, const struct ir_op_data *op) {
+  if (op->operand_count == 0) {
+    return false;
+  }
+  const struct ir_type_data *type =
+      ir_type_get(m, ir_value_type(m, (struct ir_value){m->lists.data[op->operand_first]}));
+  bool fits = type->kind == IR_TYPE_FUNCTION && type->input_count + 1 == op->operand_count
+              && type->count == type->input_count + op->result_count;
+  for (uint32_t i = 0; fits && i < type->count; i++) {
+    bool is_input = i < type->input_count;
+    struct ir_value value = {is_input ? m->lists.data[op->operand_first + 1 + i]
+                                      : op->result_first + i - type->input_count};
+    fits = ir_value_type(m, value).id == m->lists.data[type->first + i];
+  }
+  return fits;
+}
+
+/* "call_indirect %f(%a) {...} : (T) -> U" */
+bool mlir_form_call_indirect(struct mlir_printer *p, struct ir_op op) {
+  const struct ir_module *m = p->module;
+  const struct ir_op_data *data = ir_op_get(m, op);
+  if (!fits_callee(m, data) || data->region_count + data->successor_count > 0) {
+    return false;
+  }
+  mlir_print_name(p, data);
+  strbuf_putc(p->out, ' ');
+  mlir_print_value(p, ir_op_operand(m, op, 0));
+  strbuf_putc(p->out, '(');
+  mlir_print_operands(p, data, 1);
+  strbuf_putc(p->out, ')');
+  mlir_print_attr_dict(p, data, "", NULL);
+  strbuf_puts(p->out, " : ");
+  mlir_put_type(m, ir_value_type(m, ir_op_operand(m, op, 0)), p->out);
   return true;
 }
 
@@ -262,7 +404,8 @@ bool mlir_form_reduce(struct mlir_printer *p, struct ir_op op) {
   const struct ir_attr_data *dimensions = attr_of_kind(m, op, "dimensions", IR_ATTR_DENSE_ARRAY);
   struct ir_region region = ir_op_region(m, op, 0);
   uint32_t pairs = data->operand_count / 2;
-  if (!dimensions || pairs == 0 || data->operand_count % 2 != 0 || !has_one_block(m, region)
+  if (!dimensions || ir_type_get(m, dimensions->type)->dtype != DTYPE_I64 || pairs == 0 || data->operand_count % 2 != 0
+      || !has_one_block(m, region)
       || ir_block_get(m, ir_region_entry(m, region))->argument_count != data->operand_count) {
     return false;
   }
@@ -337,10 +480,53 @@ bool mlir_form_while(struct mlir_printer *p, struct ir_op op) {
   }
   mlir_print_attr_dict(p, data, "", "attributes");
   put_new_line(p);
-  strbuf_puts(p->out, " cond ");
+  strbuf_puts(p->out, "cond ");
   mlir_print_region(p, condition, 0);
   strbuf_puts(p->out, " do ");
   mlir_print_region(p, body, 0);
+  return true;
+}
+
+/* ---- scan ------------------------------------------------------------------------------------------------------- */
+
+/* The attribute `name` is array<i32: first, second>. */
+static bool are_segments(const struct ir_module *m, struct ir_op op, const char *name, uint32_t first,
+                         uint32_t second) {
+  const struct ir_attr_data *a = attr_of_kind(m, op, name, IR_ATTR_DENSE_ARRAY);
+  struct ir_attr attr = ir_op_attr(m, op, name);
+  return a && a->list_count == 2 && ir_type_get(m, a->type)->dtype == DTYPE_I32 && ir_attr_int_at(m, attr, 0) == first
+         && ir_attr_int_at(m, attr, 1) == second;
+}
+
+/* "(inputs) inits (initial values) dimension=D  attributes {...} {...} : functional type"; the sizes of the two groups of
+ * operands follow from the text, and there are as many carried results as initial values. */
+bool mlir_form_scan(struct mlir_printer *p, struct ir_op op) {
+  const struct ir_module *m = p->module;
+  const struct ir_op_data *data = ir_op_get(m, op);
+  const struct ir_attr_data *dimension = attr_of_kind(m, op, "dimension", IR_ATTR_INTEGER);
+  struct ir_attr sizes = ir_op_attr(m, op, "operandSegmentSizes");
+  bool has_sizes = attr_of_kind(m, op, "operandSegmentSizes", IR_ATTR_DENSE_ARRAY) && ir_attr_length(m, sizes) == 2;
+  int64_t inputs = has_sizes ? ir_attr_int_at(m, sizes, 0) : -1;
+  int64_t inits = has_sizes ? ir_attr_int_at(m, sizes, 1) : -1;
+  if (!dimension || ir_type_get(m, dimension->type)->dtype != DTYPE_I64 || inputs < 0 || inits < 0
+      || inputs > data->operand_count || inputs + inits != data->operand_count || inits > data->result_count
+      || !are_segments(m, op, "operandSegmentSizes", (uint32_t)inputs, (uint32_t)inits)
+      || !are_segments(m, op, "resultSegmentSizes", data->result_count - (uint32_t)inits, (uint32_t)inits)) {
+    return false;
+  }
+  mlir_print_name(p, data);
+  for (uint32_t i = 0; i < data->operand_count; i++) {
+    strbuf_puts(p->out, i == inputs ? ") inits (" : i > 0 ? ", " : "(");
+    mlir_print_value(p, ir_op_operand(m, op, i));
+  }
+  strbuf_puts(p->out, inits == 0 ? ") inits () dimension=" : ") dimension=");
+  strbuf_put_i64(p->out, dimension->integer);
+  strbuf_putc(p->out, ' ');
+  mlir_print_attr_dict(p, data, "dimension operandSegmentSizes resultSegmentSizes", "attributes");
+  strbuf_putc(p->out, ' ');
+  mlir_print_region(p, ir_op_region(m, op, 0), REGION_ARGUMENTS);
+  strbuf_puts(p->out, " : ");
+  mlir_print_functional_type(p, data);
   return true;
 }
 
@@ -349,6 +535,15 @@ bool mlir_form_while(struct mlir_printer *p, struct ir_op op) {
 static bool is_i64s(const struct ir_module *m, struct ir_attr attr) {
   const struct ir_attr_data *a = ir_attr_get(m, attr);
   return a->kind == IR_ATTR_DENSE_ARRAY && ir_type_get(m, a->type)->dtype == DTYPE_I64;
+}
+
+/* The attribute is #dialect.mnemonic<...> of the dialect of the operation. */
+static bool is_own_struct(const struct ir_module *m, struct ir_op op, struct ir_attr attr, const char *mnemonic) {
+  const struct ir_attr_data *a = ir_attr_get(m, attr);
+  const char *dialect = ir_text(m, ir_op_get(m, op)->name);
+  size_t length = strcspn(dialect, ".");
+  const char *name = attr.id && a->kind == IR_ATTR_STRUCT ? ir_text(m, a->text) : "";
+  return strncmp(name, dialect, length) == 0 && name[length] == '.' && strcmp(name + length + 1, mnemonic) == 0;
 }
 
 /* [start:limit:stride, ...] */
@@ -390,8 +585,7 @@ bool mlir_form_dot_dimensions(struct mlir_printer *p, struct ir_op op) {
   const struct ir_module *m = p->module;
   struct ir_attr dims = ir_op_attr(m, op, "dot_dimension_numbers");
   const struct ir_attr_data *left_batch, *right_batch, *left, *right;
-  if (!dims.id || ir_attr_get(m, dims)->kind != IR_ATTR_STRUCT
-      || !field_list(m, dims, "lhs_batching_dimensions", &left_batch)
+  if (!is_own_struct(m, op, dims, "dot") || !field_list(m, dims, "lhs_batching_dimensions", &left_batch)
       || !field_list(m, dims, "rhs_batching_dimensions", &right_batch)
       || !field_list(m, dims, "lhs_contracting_dimensions", &left)
       || !field_list(m, dims, "rhs_contracting_dimensions", &right)) {
@@ -450,7 +644,7 @@ bool mlir_form_algorithm(struct mlir_printer *p, struct ir_op op) {
   if (!attr.id) {
     return true;
   }
-  if (ir_attr_get(p->module, attr)->kind != IR_ATTR_STRUCT) {
+  if (!is_own_struct(p->module, op, attr, "dot_algorithm")) {
     return false;
   }
   strbuf_puts(p->out, ", algorithm = <");
@@ -464,7 +658,8 @@ static bool put_padding(struct mlir_printer *p, struct ir_attr attr) {
   const struct ir_module *m = p->module;
   const struct ir_attr_data *a = ir_attr_get(m, attr);
   const struct ir_type_data *t = ir_type_get(m, a->type);
-  if (a->kind != IR_ATTR_DENSE || t->kind != IR_TYPE_TENSOR || t->rank != 2 || ir_type_dims(m, a->type)[1] != 2) {
+  if (a->kind != IR_ATTR_DENSE || t->kind != IR_TYPE_TENSOR || t->dtype != DTYPE_I64 || t->rank != 2
+      || t->encoding.id != 0 || ir_type_dims(m, a->type)[1] != 2) {
     return false;
   }
   strbuf_putc(p->out, '[');
@@ -480,14 +675,29 @@ static bool put_padding(struct mlir_printer *p, struct ir_attr attr) {
   return true;
 }
 
+/* "[true, false]"; mhlo writes "[1, 0]". */
+static void put_reversal(struct mlir_printer *p, struct ir_op op, const struct ir_attr_data *a) {
+  bool is_mhlo = strncmp(ir_text(p->module, ir_op_get(p->module, op)->name), "mhlo.", 5) == 0;
+  if (!is_mhlo) {
+    put_int_list(p, a);
+    return;
+  }
+  for (uint32_t i = 0; i < a->list_count; i++) {
+    strbuf_puts(p->out, i > 0 ? ", " : "[");
+    strbuf_putc(p->out, a->data[i] ? '1' : '0');
+  }
+  strbuf_puts(p->out, a->list_count > 0 ? "]" : "[]");
+}
+
 static bool put_window(struct mlir_printer *p, struct ir_op op) {
   static const struct {
     const char *attribute, *keyword;
-  } parts[] = {{"window_strides", "stride"},
-               {"padding", "pad"},
-               {"lhs_dilation", "lhs_dilate"},
-               {"rhs_dilation", "rhs_dilate"},
-               {"window_reversal", "reverse"}};
+    uint8_t dtype; /* of array<>; NONE: the padding */
+  } parts[] = {{"window_strides", "stride", DTYPE_I64},
+               {"padding", "pad", DTYPE_NONE},
+               {"lhs_dilation", "lhs_dilate", DTYPE_I64},
+               {"rhs_dilation", "rhs_dilate", DTYPE_I64},
+               {"window_reversal", "reverse", DTYPE_I1}};
   const char *separator = "";
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
     struct ir_attr attr = ir_op_attr(p->module, op, parts[i].attribute);
@@ -499,10 +709,16 @@ static bool put_window(struct mlir_printer *p, struct ir_op op) {
     strbuf_puts(p->out, parts[i].keyword);
     strbuf_puts(p->out, " = ");
     const struct ir_attr_data *a = ir_attr_get(p->module, attr);
-    if (a->kind == IR_ATTR_DENSE_ARRAY) {
-      put_int_list(p, a);
-    } else if (!put_padding(p, attr)) {
+    if (parts[i].dtype == DTYPE_NONE) {
+      if (!put_padding(p, attr)) {
+        return false;
+      }
+    } else if (a->kind != IR_ATTR_DENSE_ARRAY || ir_type_get(p->module, a->type)->dtype != parts[i].dtype) {
       return false;
+    } else if (parts[i].dtype == DTYPE_I1) {
+      put_reversal(p, op, a);
+    } else {
+      put_int_list(p, a);
     }
   }
   return true;
@@ -511,8 +727,7 @@ static bool put_window(struct mlir_printer *p, struct ir_op op) {
 /* "[b, 0, f]x[0, i, o]->[b, 0, f], window = {...}" */
 bool mlir_form_convolution(struct mlir_printer *p, struct ir_op op) {
   struct ir_attr dims = ir_op_attr(p->module, op, "dimension_numbers");
-  if (!dims.id || ir_attr_get(p->module, dims)->kind != IR_ATTR_STRUCT
-      || !mlir_put_conv_dimensions(p->module, dims, p->out)) {
+  if (!is_own_struct(p->module, op, dims, "conv") || !mlir_put_conv_dimensions(p->module, dims, p->out)) {
     return false;
   }
   strbuf_puts(p->out, ", window = {");
@@ -520,6 +735,17 @@ bool mlir_form_convolution(struct mlir_printer *p, struct ir_op op) {
     return false;
   }
   strbuf_putc(p->out, '}');
+  return true;
+}
+
+/* " ({...}, {...})", nothing without regions. */
+bool mlir_form_regions(struct mlir_printer *p, struct ir_op op) {
+  uint32_t count = ir_op_get(p->module, op)->region_count;
+  for (uint32_t i = 0; i < count; i++) {
+    strbuf_puts(p->out, i > 0 ? ", " : " (");
+    mlir_print_region(p, ir_op_region(p->module, op, i), REGION_ARGUMENTS);
+  }
+  strbuf_puts(p->out, count > 0 ? ")" : "");
   return true;
 }
 

@@ -2,7 +2,8 @@
  * that operations suggest in the pretty form, made unique by one counter per scope.
  *
  * A nested region goes on from the counters that its parent region ended with, so names of sibling regions repeat and
- * never collide with an outer name. A suggested name is taken when a region around has not used it; all later uses get a
+ * never collide with an outer name. In the generic form no name repeats in the whole text (MLIR's printUniqueSSAIDs): one
+ * set of counters serves all regions, in the order in which the stack gives them, the last region of an op first. A suggested name is taken when a region around has not used it; all later uses get a
  * suffix from a counter that only grows, so suffixed names need no check. */
 #include "mlir/mlir_print.h"
 
@@ -25,6 +26,9 @@ static const char *const base_texts[] = {
     [NAME_VALUES] = "values",
     [NAME_INDICES] = "indices",
     [NAME_F] = "f",
+    [NAME_INPUT] = "input",
+    [NAME_CARRY] = "carry",
+    [NAME_CAST] = "cast",
 };
 
 /* Operations with several results of different meaning: each result is a group with a name of its own. */
@@ -73,6 +77,10 @@ static bool name_suggested_results(struct mlir_printer *p, struct naming *n, con
     set_suggested(p, n, first, NAME_CST);
     return true;
   }
+  if (op->opcode == IR_OP_UNKNOWN && strcmp(ir_text(m, op->name), "tensor.cast") == 0) {
+    set_suggested(p, n, first, NAME_CAST);
+    return true;
+  }
   if (op->opcode == IR_OP_FUNC_CONSTANT) {
     set_suggested(p, n, first, NAME_F);
     return true;
@@ -98,12 +106,33 @@ static void name_results(struct mlir_printer *p, struct naming *n, const struct 
   }
 }
 
+/* The name that an operation suggests for argument `i` of the first block of its regions; ARG when it suggests none. */
+static enum name_base argument_base(const struct mlir_printer *p, struct ir_op op, uint32_t i) {
+  if (p->is_generic || !op.id) {
+    return NAME_ARG;
+  }
+  switch (ir_op_code(p->module, op)) {
+  case IR_OP_WHILE:
+    return NAME_ITER_ARG;
+  case IR_OP_CHLO_SCAN:
+  case IR_OP_MHLO_SCAN: {
+    struct ir_attr sizes = ir_op_attr(p->module, op, "operandSegmentSizes");
+    bool has_sizes =
+        sizes.id && ir_attr_get(p->module, sizes)->kind == IR_ATTR_DENSE_ARRAY && ir_attr_length(p->module, sizes) > 0;
+    return has_sizes && i < ir_attr_int_at(p->module, sizes, 0) ? NAME_INPUT : NAME_CARRY;
+  }
+  default:
+    return NAME_ARG;
+  }
+}
+
 static void name_arguments(struct mlir_printer *p, struct naming *n, const struct ir_block_data *block, bool is_entry,
-                           bool is_while) {
+                           struct ir_op parent) {
   for (uint32_t i = 0; i < block->argument_count; i++) {
     struct ir_value value = {block->argument_first + i};
-    if (is_while && is_entry) {
-      set_suggested(p, n, value, NAME_ITER_ARG);
+    enum name_base base = is_entry ? argument_base(p, parent, i) : NAME_NUMBER;
+    if (base > NAME_ARG) {
+      set_suggested(p, n, value, base);
     } else if (is_entry) {
       p->names[value.id] = (struct value_name){n->next_argument++, 0, NAME_ARG, false};
     } else {
@@ -125,16 +154,53 @@ static bool push_regions(const struct ir_module *m, struct ir_op op, const struc
   return true;
 }
 
+/* Block `from` jumps to `to`. Edges are added in the order of the blocks that they leave. */
+static bool add_edge(struct mlir_printer *p, struct ir_block from, struct ir_block to) {
+  struct block_edges *edges = &p->edges;
+  size_t count = p->module->blocks.count + 1;
+  if (!edges->ends) {
+    edges->ends = calloc(count, sizeof *edges->ends);
+    if (!edges->ends) {
+      return false;
+    }
+  }
+  struct block_edge edge = {from, 0};
+  if (!vec_push(&edges->list, edge)) {
+    return false;
+  }
+  uint32_t number = (uint32_t)edges->list.count;
+  struct edge_ends *ends = &edges->ends[to.id];
+  if (ends->last) {
+    edges->list.data[ends->last - 1].next = number;
+  } else {
+    ends->first = number;
+  }
+  ends->last = number;
+  ends->count++;
+  return true;
+}
+
+static bool add_edges(struct mlir_printer *p, struct ir_block from, const struct ir_op_data *op) {
+  for (uint32_t i = 0; i < op->successor_count; i++) {
+    if (!add_edge(p, from, (struct ir_block){p->module->lists.data[op->successor_first + i]})) {
+      return false;
+    }
+  }
+  return true;
+}
+
 static bool name_region(struct mlir_printer *p, struct naming *n, naming_stack *stack) {
   const struct ir_module *m = p->module;
   const struct ir_region_data *region = ir_region_get(m, n->region);
-  bool is_while = !p->is_generic && region->parent.id && ir_op_code(m, region->parent) == IR_OP_WHILE;
   uint32_t block_number = 0;
   for (struct ir_block b = region->first; b.id; b = ir_block_get(m, b)->next) {
     p->block_numbers[b.id] = block_number++;
-    name_arguments(p, n, ir_block_get(m, b), b.id == region->first.id, is_while);
+    name_arguments(p, n, ir_block_get(m, b), b.id == region->first.id, region->parent);
     for (struct ir_op op = ir_block_first(m, b); op.id; op = ir_op_next(m, op)) {
       name_results(p, n, ir_op_get(m, op));
+      if (!add_edges(p, b, ir_op_get(m, op))) {
+        return false;
+      }
     }
   }
   for (struct ir_block b = region->first; b.id; b = ir_block_get(m, b)->next) {
@@ -163,7 +229,12 @@ bool mlir_names_assign(struct mlir_printer *p, struct ir_op op) {
   bool ok = push_regions(m, op, &top, &stack);
   while (ok && stack.count > 0) {
     struct naming n = stack.data[--stack.count];
+    if (p->is_generic) {
+      n.next_number = top.next_number;
+      n.next_argument = top.next_argument;
+    }
     ok = name_region(p, &n, &stack);
+    top = n;
   }
   vec_release(&stack);
   return ok;

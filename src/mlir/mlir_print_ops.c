@@ -4,17 +4,20 @@
  *
  * A format is literal text with directives:
  *   %o  operands            %0 … %9  one operand            %+1  ", " before each operand from number 1 on
- *   $n{a}  attribute a without its type      $a{a}  integers as [1, 2]       $e{a}  value of an enumeration
- *   $u{a}  number without its type, not negative
+ *   $a{a}  integers as [1, 2]                $e{a}  value of an enumeration
+ *   $d{a} $h{a} $w{a}  integer of type i64, i32, ui64 without its type       $u{a}  i32 that is not negative
+ *   $b{a}  true or false        $r{a}  f64 without its type                  $q{a}  "string"       $y{a}  symbol
  *   $S{a}  string as @symbol                 $v{a}  attribute with its type, which must be that of operand 0
  *   $s{a}  #sdy attribute without "#sdy.x"   $i{a}  the same without the angle brackets
  *   ?{a}...|  only when attribute a is there     ?%...|  only with operands     !%...|  only without
  *   *   remaining attributes, " {...}" or nothing
  *   ~f  functional type    ~o  operand types    ~r  result types    ~p  result types in parentheses
+ *   ~e  the type of both operands and the result
  *   ~s  one type when all operands and the result have it, else the functional type
- *   ~t  the result type, a tuple of the operand types
+ *   ~t  the result type, a tuple of the operand types     ~2  nothing, the result must be tensor<2xui64>
+ *   ~b  operand types, which the results must have one by one     ~m  the result type, which operand 0 must have
  *   ~S  select: predicate and result type, or functional     ~C  complex: result type, or functional
- *   #x  a function of part_forms
+ *   #x  a function of part_forms; only with #R (all regions) any number of regions fits
  * Attributes named in braces do not appear in `*`. */
 #include "mlir/mlir_print.h"
 
@@ -45,7 +48,7 @@ struct form {
 static const struct form forms[IR_OP_COUNT] = {
     [IR_OP_ABS] = UNARY,
     [IR_OP_ADD] = BINARY,
-    [IR_OP_AFTER_ALL] = FORMAT("?% %o|* : ~s"),
+    [IR_OP_AFTER_ALL] = FORMAT(" %o* : ~s"),
     [IR_OP_AND] = BINARY,
     [IR_OP_ATAN2] = BINARY,
     [IR_OP_BITCAST_CONVERT] = FUNCTIONAL,
@@ -53,12 +56,12 @@ static const struct form forms[IR_OP_COUNT] = {
     [IR_OP_BROADCAST_IN_DIM] = STABLE(" %0, dims = $a{broadcast_dimensions}* : ~f"),
     [IR_OP_CBRT] = UNARY,
     [IR_OP_CEIL] = UNARY,
-    [IR_OP_CHOLESKY] = STABLE(" %0?{lower}, lower = $n{lower}|* : ~s"),
+    [IR_OP_CHOLESKY] = STABLE(" %0?{lower}, lower = $b{lower}|* : ~s"),
     [IR_OP_CLAMP] = FORMAT(" %o* : ~s"),
-    [IR_OP_COMPARE] = FORMAT("  $e{comparison_direction}, %0, %1?{compare_type},  $e{compare_type}|* : ~f"),
+    [IR_OP_COMPARE] = FORMAT(" $e{comparison_direction}, %0, %1?{compare_type}, $e{compare_type}|* : ~f"),
     [IR_OP_COMPLEX] = FORMAT(" %o* : ~C"),
-    [IR_OP_COMPOSITE] = STABLE(" $n{name}?% %o|* : ~f"),
-    [IR_OP_CONCATENATE] = STABLE(" %o, dim = $n{dimension}* : ~f"),
+    [IR_OP_COMPOSITE] = FORMAT(" $q{name} %o#R* : ~f"),
+    [IR_OP_CONCATENATE] = STABLE(" %o, dim = $d{dimension}* : ~f"),
     [IR_OP_CONSTANT] = FUNCTION(mlir_form_constant),
     [IR_OP_CONVERT] = UNARY,
     [IR_OP_CONVOLUTION] = {"(%o) dim_numbers = #c* : ~f", NULL,
@@ -71,20 +74,20 @@ static const struct form forms[IR_OP_COUNT] = {
     [IR_OP_DOT] = {" %0, %1#p* : ~f", NULL, "precision_config", true},
     [IR_OP_DOT_GENERAL] = {" %0, %1, #d#p#A* : ~f", NULL, "algorithm dot_dimension_numbers precision_config", true},
     [IR_OP_DYNAMIC_BROADCAST_IN_DIM] = STABLE(" %0, %1, dims = $a{broadcast_dimensions}* : ~f"),
-    [IR_OP_DYNAMIC_IOTA] = STABLE(" %0, dim = $n{iota_dimension}* : ~f"),
+    [IR_OP_DYNAMIC_IOTA] = STABLE(" %0, dim = $d{iota_dimension}* : ~f"),
     [IR_OP_DYNAMIC_PAD] = FUNCTIONAL,
     [IR_OP_DYNAMIC_RESHAPE] = FUNCTIONAL,
     [IR_OP_DYNAMIC_SLICE] = STABLE(" %0%+1, sizes = $a{slice_sizes}* : ~f"),
     [IR_OP_DYNAMIC_UPDATE_SLICE] = FUNCTIONAL,
-    [IR_OP_EINSUM] = STABLE(" %0, %1, config = $n{einsum_config}* : ~f"),
+    [IR_OP_EINSUM] = STABLE(" %0, %1, config = $q{einsum_config}* : ~f"),
     [IR_OP_EXPONENTIAL] = UNARY,
     [IR_OP_EXPONENTIAL_MINUS_ONE] = UNARY,
-    [IR_OP_FFT] = STABLE(" %0, type =  $e{fft_type}, length = $a{fft_length}* : ~f"),
+    [IR_OP_FFT] = STABLE(" %0, type = $e{fft_type}, length = $a{fft_length}* : ~f"),
     [IR_OP_FLOOR] = UNARY,
-    [IR_OP_GET_DIMENSION_SIZE] = STABLE(" %0, dim = $n{dimension}* : ~f"),
-    [IR_OP_GET_TUPLE_ELEMENT] = FORMAT(" %0[$n{index}]* : ~f"),
+    [IR_OP_GET_DIMENSION_SIZE] = STABLE(" %0, dim = $d{dimension}* : ~f"),
+    [IR_OP_GET_TUPLE_ELEMENT] = FORMAT(" %0[$h{index}]* : ~f"),
     [IR_OP_IMAG] = UNARY,
-    [IR_OP_IOTA] = STABLE(" dim = $n{iota_dimension}* : ~r"),
+    [IR_OP_IOTA] = STABLE(" dim = $d{iota_dimension}* : ~r"),
     [IR_OP_IS_FINITE] = FUNCTIONAL,
     [IR_OP_LOG] = UNARY,
     [IR_OP_LOG_PLUS_ONE] = UNARY,
@@ -94,7 +97,7 @@ static const struct form forms[IR_OP_COUNT] = {
     [IR_OP_MULTIPLY] = BINARY,
     [IR_OP_NEGATE] = UNARY,
     [IR_OP_NOT] = UNARY,
-    [IR_OP_OPTIMIZATION_BARRIER] = FORMAT("*?% %o : ~o|!%()|"),
+    [IR_OP_OPTIMIZATION_BARRIER] = FORMAT("*?% %o : ~b|!%()|"),
     [IR_OP_OR] = BINARY,
     [IR_OP_PAD] = STABLE(
         " %0, %1, low = $a{edge_padding_low}, high = $a{edge_padding_high}, interior = $a{interior_padding}* : ~f"),
@@ -108,15 +111,15 @@ static const struct form forms[IR_OP_COUNT] = {
     [IR_OP_REMAINDER] = BINARY,
     [IR_OP_REPLICA_ID] = FORMAT("* : ~r"),
     [IR_OP_RESHAPE] = FUNCTIONAL,
-    [IR_OP_RETURN] = FORMAT("?% %o|*?% : ~o|"),
+    [IR_OP_RETURN] = FORMAT(" %o*?% : ~o|"),
     [IR_OP_REVERSE] = STABLE(" %0, dims = $a{dimensions}* : ~s"),
-    [IR_OP_RNG] = STABLE(" %o, distribution =  $e{rng_distribution}* : ~f"),
-    [IR_OP_RNG_BIT_GENERATOR] = STABLE(" %0, algorithm =  $e{rng_algorithm}* : ~f"),
+    [IR_OP_RNG] = STABLE(" %o, distribution = $e{rng_distribution}* : ~f"),
+    [IR_OP_RNG_BIT_GENERATOR] = STABLE(" %0, algorithm = $e{rng_algorithm}* : ~f"),
     [IR_OP_ROUND_NEAREST_AFZ] = UNARY,
     [IR_OP_ROUND_NEAREST_EVEN] = UNARY,
     [IR_OP_RSQRT] = UNARY,
     [IR_OP_SELECT] = FORMAT(" %o* : ~S"),
-    [IR_OP_SET_DIMENSION_SIZE] = STABLE(" %0, %1, dim = $n{dimension}* : ~f"),
+    [IR_OP_SET_DIMENSION_SIZE] = STABLE(" %0, %1, dim = $d{dimension}* : ~f"),
     [IR_OP_SHIFT_LEFT] = BINARY,
     [IR_OP_SHIFT_RIGHT_ARITHMETIC] = BINARY,
     [IR_OP_SHIFT_RIGHT_LOGICAL] = BINARY,
@@ -129,7 +132,7 @@ static const struct form forms[IR_OP_COUNT] = {
     [IR_OP_TANH] = UNARY,
     [IR_OP_TRANSPOSE] = STABLE(" %0, dims = $a{permutation}* : ~f"),
     [IR_OP_TUPLE] = FORMAT("?% %o|* : ~t"),
-    [IR_OP_UNARY_EINSUM] = STABLE(" %0, config = $n{einsum_config}* : ~f"),
+    [IR_OP_UNARY_EINSUM] = STABLE(" %0, config = $q{einsum_config}* : ~f"),
     [IR_OP_UNIFORM_DEQUANTIZE] = UNARY,
     [IR_OP_UNIFORM_QUANTIZE] = UNARY,
     [IR_OP_WHILE] = FUNCTION(mlir_form_while),
@@ -139,8 +142,8 @@ static const struct form forms[IR_OP_COUNT] = {
     [IR_OP_BUILTIN_UNREALIZED_CONVERSION_CAST] = FORMAT("?% %o : ~o| to ~r*"),
     [IR_OP_FUNC_FUNC] = FUNCTION(mlir_form_func),
     [IR_OP_FUNC_RETURN] = FORMAT("*?% %o : ~o|"),
-    [IR_OP_FUNC_CALL] = FORMAT(" $n{callee}(%o)* : ~f"),
-    [IR_OP_FUNC_CONSTANT] = FORMAT("* $n{value} : ~r"),
+    [IR_OP_FUNC_CALL] = FORMAT(" $y{callee}(%o)* : ~f"),
+    [IR_OP_FUNC_CONSTANT] = FORMAT("* $y{value} : ~r"),
 
     [IR_OP_CHLO_ACOS] = ARROW,
     [IR_OP_CHLO_ACOSH] = ARROW,
@@ -189,31 +192,37 @@ static const struct form forms[IR_OP_COUNT] = {
     [IR_OP_CHLO_BROADCAST_SELECT] = FUNCTIONAL,
     [IR_OP_CHLO_CONSTANT] = FUNCTION(mlir_form_constant),
     [IR_OP_CHLO_DYNAMIC_RESHAPE] = FUNCTIONAL,
-    [IR_OP_CHLO_TOP_K] = FORMAT("(%o, k = $n{k})* : ~o -> ~p"),
+    [IR_OP_CHLO_SCAN] = FUNCTION(mlir_form_scan),
+    [IR_OP_CHLO_TOP_K] = FORMAT("(%o, k = $d{k})* : ~o -> ~p"),
 
     [IR_OP_SDY_MESH] = FORMAT(" $S{sym_name} = $s{mesh}*"),
     [IR_OP_SDY_RETURN] = FORMAT("*?% %o : ~o|"),
     [IR_OP_SDY_MANUAL_COMPUTATION] = FORMAT("(%o) in_shardings=$i{in_shardings} out_shardings=$i{out_shardings} "
                                             "manual_axes=$s{manual_axes} #B* : ~f"),
-    [IR_OP_SDY_NAMED_COMPUTATION] = FORMAT("<$n{name}>(%o)?{in_shardings} in_shardings=$i{in_shardings}|"
+    [IR_OP_SDY_NAMED_COMPUTATION] = FORMAT("<$q{name}>(%o)?{in_shardings} in_shardings=$i{in_shardings}|"
                                            "?{out_shardings} out_shardings=$i{out_shardings}| #B* : ~f"),
-    [IR_OP_SDY_RESHARD] = FORMAT(" %0 $s{sharding}* : ~r"),
-    [IR_OP_SDY_SHARDING_CONSTRAINT] = FORMAT(" %0 $s{sharding}* : ~r"),
-    [IR_OP_SDY_PROPAGATION_BARRIER] = FORMAT(" %0 allowed_direction=$e{allowed_direction}* : ~o"),
-    [IR_OP_SDY_DATA_FLOW_EDGE] = FORMAT(" %0?{sharding} sharding=$s{sharding}|* : ~r"),
-    [IR_OP_SDY_FUNC_DATA_FLOW_EDGE] = FORMAT(" %0?{sharding} sharding=$s{sharding}|* : ~r"),
-    [IR_OP_SDY_REPLICATED_TO_UNREDUCED] = FORMAT(" $s{axes} %0 out_sharding=$s{out_sharding}* : ~r"),
-    [IR_OP_SDY_SHARDED_TO_UNREDUCED] = FORMAT(" $s{axes} %0 out_sharding=$s{out_sharding}* : ~r"),
-    [IR_OP_SDY_SHARDING_GROUP] = FORMAT(" %0 group_id=$n{group_id}* : ~o"),
+    [IR_OP_SDY_RESHARD] = FORMAT(" %0 $s{sharding}* : ~m"),
+    [IR_OP_SDY_SHARDING_CONSTRAINT] = FORMAT(" %0 $s{sharding}* : ~m"),
+    [IR_OP_SDY_PROPAGATION_BARRIER] = FORMAT(" %0 allowed_direction=$e{allowed_direction}* : ~b"),
+    [IR_OP_SDY_DATA_FLOW_EDGE] = FORMAT(" %0?{sharding} sharding=$s{sharding}|* : ~m"),
+    [IR_OP_SDY_FUNC_DATA_FLOW_EDGE] = FORMAT(" %0?{sharding} sharding=$s{sharding}|* : ~m"),
+    [IR_OP_SDY_REPLICATED_TO_UNREDUCED] = FORMAT(" $s{axes} %0 out_sharding=$s{out_sharding}* : ~m"),
+    [IR_OP_SDY_SHARDED_TO_UNREDUCED] = FORMAT(" $s{axes} %0 out_sharding=$s{out_sharding}* : ~m"),
+    [IR_OP_SDY_SHARDING_GROUP] = FORMAT(" %0 group_id=$d{group_id}* : ~o"),
     [IR_OP_SDY_CONSTANT] = FUNCTION(mlir_form_constant),
-    [IR_OP_SDY_ALL_GATHER] = FORMAT(" $s{gathering_axes} %0 out_sharding=$s{out_sharding}* : ~r"),
-    [IR_OP_SDY_ALL_SLICE] = FORMAT(" $s{slicing_axes} %0 out_sharding=$s{out_sharding}* : ~r"),
-    [IR_OP_SDY_ALL_TO_ALL] = FORMAT(" $s{params} %0 out_sharding=$s{out_sharding}* : ~r"),
-    [IR_OP_SDY_ALL_REDUCE] = FORMAT(" $s{reduction_axes} %0 out_sharding=$s{out_sharding}* : ~r"),
+    [IR_OP_SDY_ALL_GATHER] = FORMAT(" $s{gathering_axes} %0 out_sharding=$s{out_sharding}* : ~m"),
+    [IR_OP_SDY_ALL_SLICE] = FORMAT(" $s{slicing_axes} %0 out_sharding=$s{out_sharding}* : ~m"),
+    [IR_OP_SDY_ALL_TO_ALL] = FORMAT(" $s{params} %0 out_sharding=$s{out_sharding}* : ~m"),
+    [IR_OP_SDY_ALL_REDUCE] = FORMAT(" $s{reduction_axes} %0 out_sharding=$s{out_sharding}* : ~m"),
     [IR_OP_SDY_REDUCE_SCATTER] =
-        FORMAT("?{reduction_op} $e{reduction_op}| $s{reduce_scatter_axes} %0 out_sharding=$s{out_sharding}* : ~r"),
-    [IR_OP_SDY_COLLECTIVE_PERMUTE] = FORMAT(" %0 out_sharding=$s{out_sharding}* : ~r"),
+        FORMAT("?{reduction_op} $e{reduction_op}| $s{reduce_scatter_axes} %0 out_sharding=$s{out_sharding}* : ~m"),
+    [IR_OP_SDY_COLLECTIVE_PERMUTE] = FORMAT(" %0 out_sharding=$s{out_sharding}* : ~m"),
 
+    [IR_OP_MHLO_ADD_DEPENDENCY] = FUNCTIONAL,
+    [IR_OP_MHLO_BITCAST] = FUNCTIONAL,
+    [IR_OP_MHLO_SCAN] = FUNCTION(mlir_form_scan),
+    [IR_OP_MHLO_TOPK] = FORMAT("(%o, k = $d{k}?{largest}, largest = $b{largest}|)* : ~o -> ~p"),
+    [IR_OP_MHLO_XLA_RNG_GET_AND_UPDATE_STATE] = FORMAT("*~2"),
     [IR_OP_MHLO_COPY] = UNARY,
     [IR_OP_MHLO_ERF] = UNARY,
     [IR_OP_MHLO_ACOS] = UNARY,
@@ -226,42 +235,94 @@ static const struct form forms[IR_OP_COUNT] = {
     [IR_OP_MHLO_SINH] = UNARY,
 
     [IR_OP_CHECK_EXPECT_EQ] = FORMAT(" %0, %1* : ~0"),
-    [IR_OP_CHECK_EXPECT_ALMOST_EQ] = FORMAT(" %0, %1?{tolerance}, tolerance = $n{tolerance}|* : ~0"),
-    [IR_OP_CHECK_EXPECT_CLOSE] = FORMAT(" %0, %1?{max_ulp_difference}, max_ulp_difference = $n{max_ulp_difference}|"
-                                        "?{min_ulp_difference}, min_ulp_difference = $n{min_ulp_difference}|* : ~o"),
-    [IR_OP_CHECK_EXPECT_SERIALIZED_EQ] = FORMAT(" %0, probe_id = $n{probe_id}?{iter}, iter = $n{iter}|* : ~o"),
+    [IR_OP_CHECK_EXPECT_ALMOST_EQ] = FORMAT(" %0, %1?{tolerance}, tolerance = $r{tolerance}|* : ~0"),
+    [IR_OP_CHECK_EXPECT_CLOSE] = FORMAT(" %0, %1?{max_ulp_difference}, max_ulp_difference = $w{max_ulp_difference}|"
+                                        "?{min_ulp_difference}, min_ulp_difference = $w{min_ulp_difference}|* : ~o"),
+    [IR_OP_CHECK_EXPECT_SERIALIZED_EQ] = FORMAT(" %0, probe_id = $q{probe_id}?{iter}, iter = $h{iter}|* : ~o"),
     [IR_OP_CHECK_EXPECT_EQ_CONST] = FORMAT(" %0, $v{value}*"),
     [IR_OP_CHECK_EXPECT_ALMOST_EQ_CONST] = FORMAT(" %0, $v{value}*"),
     [IR_OP_INTERPRETER_PRINT] = FORMAT(" %0* : ~o"),
-    [IR_OP_INTERPRETER_PROBE] = FORMAT(" %0, probe_id = $n{probe_id}* : ~o"),
+    [IR_OP_INTERPRETER_PROBE] = FORMAT(" %0, probe_id = $q{probe_id}* : ~b"),
 };
 
-/* Operations of other dialects with a pretty form. */
+/* Operations that ops.def does not have. */
 static const struct {
   const char *name;
-  mlir_form_fn function;
-} named_forms[] = {{"arith.constant", mlir_form_other_constant}};
+  struct form form;
+} named_forms[] = {{"arith.addf", FORMAT(" %o* : ~e")},
+                   {"arith.addi", FORMAT(" %o* : ~e")},
+                   {"arith.andi", FORMAT(" %o* : ~e")},
+                   {"arith.constant", FUNCTION(mlir_form_other_constant)},
+                   {"arith.divf", FORMAT(" %o* : ~e")},
+                   {"arith.extsi", FORMAT(" %0* : ~o to ~r")},
+                   {"arith.extui", FORMAT(" %0* : ~o to ~r")},
+                   {"arith.index_cast", FORMAT(" %0* : ~o to ~r")},
+                   {"arith.mulf", FORMAT(" %o* : ~e")},
+                   {"arith.muli", FORMAT(" %o* : ~e")},
+                   {"arith.ori", FORMAT(" %o* : ~e")},
+                   {"arith.sitofp", FORMAT(" %0* : ~o to ~r")},
+                   {"arith.subf", FORMAT(" %o* : ~e")},
+                   {"arith.subi", FORMAT(" %o* : ~e")},
+                   {"arith.trunci", FORMAT(" %0* : ~o to ~r")},
+                   {"func.call_indirect", FUNCTION(mlir_form_call_indirect)},
+                   {"mhlo.mulhi", BINARY},
+                   {"shape.broadcast", FORMAT(" %o* : ~o -> ~r")},
+                   {"shape.num_elements", FORMAT(" %0* : ~o -> ~r")},
+                   {"shape.rank", FORMAT(" %0* : ~o -> ~r")},
+                   {"shape.shape_of", FORMAT(" %0* : ~o -> ~r")},
+                   {"tensor.cast", FORMAT(" %0* : ~o to ~r")},
+                   {"vhlo.func_v1", FUNCTION(mlir_form_vhlo_func)}};
 
 static const struct {
   char letter;
   mlir_form_fn function;
 } part_forms[] = {{'S', mlir_form_slice_ranges}, {'d', mlir_form_dot_dimensions}, {'p', mlir_form_precision},
-                  {'A', mlir_form_algorithm},    {'c', mlir_form_convolution},    {'B', mlir_form_body}};
+                  {'A', mlir_form_algorithm},    {'c', mlir_form_convolution},    {'B', mlir_form_body},
+                  {'R', mlir_form_regions}};
 
 /* ---- attributes in formats -------------------------------------------------------------------------------------- */
 
-/* Text of an #sdy attribute from after its mnemonic: "#sdy.mesh<...>" gives "<...>", "#sdy<manual_axes{...}>" gives
- * "{...}". `inner` also drops the angle brackets of the first kind. */
-static bool put_sdy(struct mlir_printer *p, const struct ir_attr_data *a, bool inner) {
-  const char *text = ir_text(p->module, a->text);
-  if (a->kind != IR_ATTR_OPAQUE || strncmp(text, "#sdy", 4) != 0 || (text[4] != '.' && text[4] != '<')) {
+/* What the reader puts in front of an #sdy attribute that stands in a pretty form. */
+static const struct {
+  const char *name, *prefix;
+  uint16_t opcode; /* UNKNOWN: any */
+} sdy_attrs[] = {{"axes", "#sdy<axis_ref_list", IR_OP_SDY_REPLICATED_TO_UNREDUCED},
+                 {"axes", "#sdy<list_of_axis_ref_lists", IR_OP_SDY_SHARDED_TO_UNREDUCED},
+                 {"gathering_axes", "#sdy<list_of_axis_ref_lists", IR_OP_UNKNOWN},
+                 {"in_shardings", "#sdy.sharding_per_value", IR_OP_UNKNOWN},
+                 {"manual_axes", "#sdy<manual_axes", IR_OP_UNKNOWN},
+                 {"mesh", "#sdy.mesh", IR_OP_UNKNOWN},
+                 {"out_sharding", "#sdy.sharding", IR_OP_UNKNOWN},
+                 {"out_shardings", "#sdy.sharding_per_value", IR_OP_UNKNOWN},
+                 {"params", "#sdy<all_to_all_param_list", IR_OP_UNKNOWN},
+                 {"reduce_scatter_axes", "#sdy<list_of_axis_ref_lists", IR_OP_UNKNOWN},
+                 {"reduction_axes", "#sdy<axis_ref_list", IR_OP_UNKNOWN},
+                 {"sharding", "#sdy.sharding", IR_OP_UNKNOWN},
+                 {"slicing_axes", "#sdy<list_of_axis_ref_lists", IR_OP_UNKNOWN}};
+
+static const char *sdy_prefix(const struct ir_op_data *op, const char *name, size_t length) {
+  for (size_t i = 0; i < sizeof sdy_attrs / sizeof sdy_attrs[0]; i++) {
+    if (strlen(sdy_attrs[i].name) == length && memcmp(sdy_attrs[i].name, name, length) == 0
+        && (sdy_attrs[i].opcode == IR_OP_UNKNOWN || sdy_attrs[i].opcode == op->opcode)) {
+      return sdy_attrs[i].prefix;
+    }
+  }
+  return "#sdy?"; /* no text begins so */
+}
+
+/* Text of an #sdy attribute from after `prefix`: "#sdy.mesh<...>" gives "<...>", "#sdy<manual_axes{...}>" gives "{...}".
+ * `inner` also drops the angle brackets of the first kind. */
+static bool put_sdy(struct mlir_printer *p, const struct ir_attr_data *a, const char *prefix, bool inner) {
+  const char *text = a->kind == IR_ATTR_OPAQUE ? ir_text(p->module, a->text) : "";
+  size_t length = strlen(prefix);
+  bool is_dotted = prefix[4] == '.';
+  if (a->kind != IR_ATTR_OPAQUE || strncmp(text, prefix, length) != 0
+      || (is_dotted ? text[length] != '<' : text[length] != '{' && text[length] != '[')) {
     return false;
   }
-  const char *start = text + 5;
-  start += strspn(start, "abcdefghijklmnopqrstuvwxyz_0123456789");
-  const char *end = text + strlen(text);
-  if (text[4] == '<' || inner) {
-    start += text[4] == '.';
+  const char *start = text + length, *end = text + strlen(text);
+  if (!is_dotted || inner) {
+    start += is_dotted;
     end--;
   }
   if (end <= start) {
@@ -271,18 +332,30 @@ static bool put_sdy(struct mlir_printer *p, const struct ir_attr_data *a, bool i
   return true;
 }
 
-static bool put_without_type(struct mlir_printer *p, struct ir_attr attr) {
-  switch ((enum ir_attr_kind)ir_attr_get(p->module, attr)->kind) {
-  case IR_ATTR_INTEGER:
-  case IR_ATTR_BOOL:
-  case IR_ATTR_FLOAT:
-  case IR_ATTR_STRING:
-  case IR_ATTR_SYMBOL:
-    mlir_put_attr(p->module, attr, TYPE_NEVER, p->out);
-    return true;
-  default:
-    return false;
+/* Attributes that are written without their type: a word alone must read back as the same attribute. */
+static const struct {
+  char letter;
+  uint8_t kind; /* enum ir_attr_kind */
+  uint8_t dtype; /* NONE: without a type */
+} bare_attrs[] = {{'d', IR_ATTR_INTEGER, DTYPE_I64}, {'h', IR_ATTR_INTEGER, DTYPE_I32},
+                  {'u', IR_ATTR_INTEGER, DTYPE_I32}, {'w', IR_ATTR_INTEGER, DTYPE_UI64},
+                  {'b', IR_ATTR_BOOL, DTYPE_NONE},   {'r', IR_ATTR_FLOAT, DTYPE_F64},
+                  {'q', IR_ATTR_STRING, DTYPE_NONE}, {'y', IR_ATTR_SYMBOL, DTYPE_NONE}};
+
+static bool put_bare(struct mlir_printer *p, char letter, struct ir_attr attr) {
+  const struct ir_attr_data *a = ir_attr_get(p->module, attr);
+  for (size_t i = 0; i < sizeof bare_attrs / sizeof bare_attrs[0]; i++) {
+    if (bare_attrs[i].letter == letter) {
+      bool is_typed = bare_attrs[i].dtype != DTYPE_NONE;
+      bool fits = a->kind == bare_attrs[i].kind
+                  && (is_typed ? ir_type_get(p->module, a->type)->dtype == bare_attrs[i].dtype
+                               : a->kind != IR_ATTR_STRING || a->type.id == 0)
+                  && (letter != 'u' || a->integer >= 0);
+      mlir_put_attr(p->module, attr, TYPE_NEVER, p->out);
+      return fits;
+    }
   }
+  return false;
 }
 
 static bool put_int_list(struct mlir_printer *p, const struct ir_attr_data *a) {
@@ -295,19 +368,16 @@ static bool put_int_list(struct mlir_printer *p, const struct ir_attr_data *a) {
   return true;
 }
 
-static bool put_attribute(struct mlir_printer *p, const struct ir_op_data *op, char kind, struct ir_attr attr) {
+static bool put_attribute(struct mlir_printer *p, const struct ir_op_data *op, char kind, const char *name,
+                          size_t length, struct ir_attr attr) {
   const struct ir_module *m = p->module;
   const struct ir_attr_data *a = ir_attr_get(m, attr);
   switch (kind) {
-  case 'n':
-    return put_without_type(p, attr);
-  case 'u':
-    return a->kind == IR_ATTR_INTEGER && a->integer >= 0 && put_without_type(p, attr);
   case 'a':
     return put_int_list(p, a);
   case 's':
   case 'i':
-    return put_sdy(p, a, kind == 'i');
+    return put_sdy(p, a, sdy_prefix(op, name, length), kind == 'i');
   case 'e':
     strbuf_puts(p->out, ir_text(m, a->text2));
     return true; /* see has_word_form */
@@ -319,7 +389,7 @@ static bool put_attribute(struct mlir_printer *p, const struct ir_op_data *op, c
     return op->operand_count > 0
            && ir_value_type(m, (struct ir_value){m->lists.data[op->operand_first]}).id == a->type.id;
   default:
-    return false;
+    return put_bare(p, kind, attr);
   }
 }
 
@@ -379,6 +449,14 @@ static bool operands_have_type(const struct ir_module *m, const struct ir_op_dat
   return true;
 }
 
+static bool results_have_operand_types(const struct ir_module *m, const struct ir_op_data *op) {
+  bool fits = op->result_count == op->operand_count;
+  for (uint32_t i = 0; fits && i < op->operand_count; i++) {
+    fits = operand_type(m, op, i).id == ir_value_type(m, (struct ir_value){op->result_first + i}).id;
+  }
+  return fits;
+}
+
 /* True when `real` is the tensor type of the real parts of `complex`. */
 static bool is_real_type_of(const struct ir_module *m, struct ir_type real, struct ir_type complex) {
   const struct ir_type_data *r = ir_type_get(m, real), *c = ir_type_get(m, complex);
@@ -395,6 +473,12 @@ static bool is_tuple_of_operands(const struct ir_module *m, const struct ir_op_d
     fits = operand_type(m, op, i).id == m->lists.data[tuple->first + i];
   }
   return fits;
+}
+
+static bool is_pair_of_ui64(const struct ir_module *m, struct ir_type type) {
+  const struct ir_type_data *t = ir_type_get(m, type);
+  return t->kind == IR_TYPE_TENSOR && t->dtype == DTYPE_UI64 && t->rank == 1 && ir_type_dims(m, type)[0] == 2
+         && t->encoding.id == 0;
 }
 
 static void put_operand_types(struct mlir_printer *p, const struct ir_op_data *op) {
@@ -420,9 +504,20 @@ static bool put_types(struct mlir_printer *p, const struct ir_op_data *op, char 
   case '0': /* one type for all operands */
     mlir_put_type(m, op->operand_count ? operand_type(m, op, 0) : m->none_type, p->out);
     return op->operand_count > 0 && operands_have_type(m, op, 1, operand_type(m, op, 0));
+  case 'b':
+    put_operand_types(p, op);
+    return results_have_operand_types(m, op);
+  case 'm':
+    put_result_types(p, op);
+    return op->operand_count == 1 && op->result_count == 1 && operands_have_type(m, op, 0, result_type(m, op));
+  case 'e': /* one type for all operands and the result */
+    put_result_types(p, op);
+    return op->operand_count == 2 && operands_have_type(m, op, 0, result_type(m, op));
   case 'r':
     put_result_types(p, op);
     return true;
+  case '2': /* not written, the only type that the operation can have */
+    return is_pair_of_ui64(m, result_type(m, op));
   case 't':
     put_result_types(p, op);
     return is_tuple_of_operands(m, op);
@@ -516,7 +611,7 @@ static bool run_attribute(struct format_state *s) {
   struct ir_attr attr = take_attr(s);
   size_t length = (size_t)(s->at - name) - 1;
   return attr.id != 0 && (kind != 'e' || has_word_form(s, attr, name, length))
-         && put_attribute(s->p, s->data, kind, attr);
+         && put_attribute(s->p, s->data, kind, name, length, attr);
 }
 
 /* Conditional group: skips to after the '|' when the condition does not hold. */
@@ -579,12 +674,13 @@ static bool run_format(struct mlir_printer *p, struct ir_op op, const struct for
 }
 
 /* The counts that the formats rely on; a malformed operation prints in the generic form. */
-static bool fits_counts(const struct ir_op_data *op) {
+static bool fits_counts(const struct ir_op_data *op, const struct form *form) {
   const struct ir_op_info *info = ir_opcode_info((enum ir_opcode)op->opcode);
+  bool prints_all_regions = form->format && strstr(form->format, "#R") != NULL;
   return op->operand_count >= (uint32_t)info->operands_min && op->result_count >= (uint32_t)info->results_min
          && (info->operands_max < 0 || op->operand_count <= (uint32_t)info->operands_max)
          && (info->results_max < 0 || op->result_count <= (uint32_t)info->results_max)
-         && op->region_count == (uint32_t)info->regions_min && op->successor_count == 0;
+         && (prints_all_regions || op->region_count == (uint32_t)info->regions_min) && op->successor_count == 0;
 }
 
 void mlir_print_name(struct mlir_printer *p, const struct ir_op_data *op) {
@@ -594,27 +690,28 @@ void mlir_print_name(struct mlir_printer *p, const struct ir_op_data *op) {
   strbuf_puts(p->out, is_default ? name + length : name);
 }
 
-/* The form of an operation, NULL when it prints in the generic form. `named` is room for one of named_forms. */
-static const struct form *find_form(const struct ir_module *m, const struct ir_op_data *op, struct form *named) {
+/* The form of an operation, NULL when it prints in the generic form. */
+static const struct form *find_form(const struct ir_module *m, const struct ir_op_data *op) {
   const char *name = ir_text(m, op->name);
   if (op->opcode == IR_OP_UNKNOWN) {
     for (size_t i = 0; i < sizeof named_forms / sizeof named_forms[0]; i++) {
       if (strcmp(named_forms[i].name, name) == 0) {
-        named->function = named_forms[i].function;
-        return named;
+        bool fits = named_forms[i].form.function
+                    || (op->result_count == 1 && op->operand_count > 0 && op->region_count + op->successor_count == 0
+                        && !mlir_has_property(m, op));
+        return fits ? &named_forms[i].form : NULL;
       }
     }
     return NULL;
   }
   const struct form *form = &forms[op->opcode];
   bool is_generic = (!form->format && !form->function) || (form->is_not_mhlo && strncmp(name, "mhlo.", 5) == 0);
-  return is_generic || !fits_counts(op) ? NULL : form;
+  return is_generic || !fits_counts(op, form) ? NULL : form;
 }
 
 bool mlir_print_pretty(struct mlir_printer *p, struct ir_op op) {
   const struct ir_op_data *data = ir_op_get(p->module, op);
-  struct form named = {NULL, NULL, NULL, false};
-  const struct form *form = find_form(p->module, data, &named);
+  const struct form *form = find_form(p->module, data);
   if (!form) {
     return false;
   }

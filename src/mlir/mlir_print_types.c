@@ -25,7 +25,7 @@ static void put_shaped(const struct ir_module *m, struct ir_type type, const cha
   mlir_put_type(m, t->element, out);
   if (t->encoding.id) {
     strbuf_puts(out, ", ");
-    mlir_put_attr(m, t->encoding, TYPE_ALWAYS, out);
+    mlir_put_attr(m, t->encoding, t->kind == IR_TYPE_MEMREF ? TYPE_UNLESS_DEFAULT : TYPE_ALWAYS, out);
   }
   strbuf_putc(out, '>');
 }

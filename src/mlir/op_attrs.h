@@ -19,15 +19,26 @@ struct mlir_op_attr {
   const char *name;
   enum mlir_attr_form form;
   const char *default_text; /* canonical text of the default value that the pretty form leaves out; NULL = none */
+  const char *stated; /* the string that a missing attribute is, and that MLIR always states; NULL = none */
+  const char *words; /* "dialect.enum WORD0 WORD1 ...": an ENUM that the generic form writes as its number, 1 : i32 */
 };
 
 /* Rows of an opcode in the order in which MLIR prints them (alphabetical); *count = 0 for ops without inherent attributes
  * and for unknown ops. */
 const struct mlir_op_attr *mlir_op_attrs(enum ir_opcode opcode, size_t *count);
 const struct mlir_op_attr *mlir_op_attr_find(enum ir_opcode opcode, const char *name);
+/* Inherent attributes of an operation that ops.def does not have, separated by spaces; "" when none are known. */
+const char *mlir_named_attrs(const char *op_name);
 /* True when `row` has a default and `attr` is it. The parser drops such attributes in every form and the pretty printer
- * does not write them, so that the forms of one program read equal. A NULL row gives false. */
-bool mlir_attr_is_default(const struct ir_module *module, const struct mlir_op_attr *row, struct ir_attr attr);
+ * does not write them, so that the forms of one program read equal. A NULL row gives false.
+ * Sets *failed when memory is exhausted. */
+bool mlir_attr_is_default(const struct ir_module *module, const struct mlir_op_attr *row, struct ir_attr attr,
+                          bool *failed);
+
+/* Rows with words: the number of an ENUM that is one of them, -1 otherwise; and the ENUM that an i32 INTEGER stands for,
+ * or `attr` itself (0 when memory is exhausted). A NULL row has no words. */
+int mlir_attr_number(const struct ir_module *module, const struct mlir_op_attr *row, struct ir_attr attr);
+struct ir_attr mlir_attr_from_number(struct ir_module *module, const struct mlir_op_attr *row, struct ir_attr attr);
 
 /* How attributes with a syntax of their own are held, the same for both forms of an operation:
  *

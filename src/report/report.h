@@ -114,6 +114,27 @@ struct report_graph {
 /* docs/json.md, "graph". */
 enum status report_graph_json(const struct report_graph *report, struct strbuf *out);
 
+/* ---- runs ---- */
+/* One result of a run, as plain memory: row-major, little-endian, `element_bytes` each. */
+struct report_tensor {
+  const char *type; /* as the program spells it */
+  enum dtype dtype;
+  unsigned element_bytes;
+  uint32_t rank;
+  const int64_t *dims;
+  uint64_t count;
+  const uint8_t *data;
+};
+struct report_run {
+  const char *program, *version;
+  unsigned replicas, partitions;
+  size_t per_process;
+  const struct report_tensor *tensors; /* of process 0, then of process 1, ... */
+  uint64_t limit; /* values of larger tensors are left out; 0 = of none */
+};
+/* docs/json.md, "run". */
+void report_run_json(const struct report_run *run, struct strbuf *out);
+
 /* ---- chips ---- */
 void report_chips_text(const struct hw_database *db, struct strbuf *out);
 enum status report_chips_json(const struct hw_database *db, struct strbuf *out);

@@ -140,7 +140,7 @@ static void print_memory(const struct report_inspection *inspection, const struc
     const struct work_task *task = &inspection->graph->tasks.data[m->peak_task];
     strbuf_puts(out, "  the peak is at ");
     report_task_name(inspection->graph, task, out);
-    if (report_line(lines, task->source_offset)) {
+    if (report_has_place(lines, task->source_offset)) {
       strbuf_puts(out, ", ");
       report_place(lines, task->source_offset, out);
     }

@@ -33,7 +33,8 @@ void report_lines_init(struct report_lines *lines, const struct source *source);
 void report_lines_release(struct report_lines *lines);
 /* 1-based line of an offset; 0 = unknown. Offset 0 is the module itself and means "no place". */
 size_t report_line(const struct report_lines *lines, uint32_t offset);
-/* Appends "file:line"; "-" when unknown. */
+bool report_has_place(const struct report_lines *lines, uint32_t offset);
+/* Appends "file:line", or "file:byte N" for a program read from bytecode; "-" when unknown. */
 void report_place(const struct report_lines *lines, uint32_t offset, struct strbuf *out);
 
 /* ---- tasks (report_tasks.c) ---- */

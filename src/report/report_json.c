@@ -36,7 +36,7 @@ json_t *report_json_text(const char *text) {
 
 json_t *report_json_place(const struct report_lines *lines, uint32_t offset) {
   struct strbuf place = {0};
-  if (report_line(lines, offset) == 0) {
+  if (!report_has_place(lines, offset)) {
     return json_null();
   }
   report_place(lines, offset, &place);

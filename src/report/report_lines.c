@@ -45,12 +45,24 @@ size_t report_line(const struct report_lines *lines, uint32_t offset) {
   return low + 1;
 }
 
+/* The source of a program read from bytecode has a name but no text; its offsets are those of the file. */
+static bool is_byte(const struct report_lines *lines, uint32_t offset) {
+  return lines->source && lines->source->length == 0 && offset != 0;
+}
+
+bool report_has_place(const struct report_lines *lines, uint32_t offset) {
+  return is_byte(lines, offset) || report_line(lines, offset) != 0;
+}
+
 void report_place(const struct report_lines *lines, uint32_t offset, struct strbuf *out) {
-  size_t line = report_line(lines, offset);
-  if (line == 0) {
+  if (!report_has_place(lines, offset)) {
     strbuf_putc(out, '-');
     return;
   }
   report_clean(out, lines->source->name);
-  strbuf_printf(out, ":%zu", line);
+  if (is_byte(lines, offset)) {
+    strbuf_printf(out, ":byte %u", offset);
+  } else {
+    strbuf_printf(out, ":%zu", report_line(lines, offset));
+  }
 }

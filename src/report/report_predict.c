@@ -356,7 +356,7 @@ static void print_memory(const struct report_estimate *estimate, const struct re
     const struct work_task *task = &estimate->graph->tasks.data[memory->peak_task];
     strbuf_puts(out, " at the peak (");
     report_task_name(estimate->graph, task, out);
-    if (report_line(lines, task->source_offset)) {
+    if (report_has_place(lines, task->source_offset)) {
       strbuf_puts(out, ", ");
       report_place(lines, task->source_offset, out);
     }

@@ -122,7 +122,7 @@ static void kernel_slice(struct trace *trace, const struct scope *scope, uint32_
   if (result->runs_as != DTYPE_NONE) {
     strbuf_printf(out, ",\"runs as\":\"%s\"", dtype_name((enum dtype)result->runs_as));
   }
-  if (report_line(trace->lines, task->source_offset)) {
+  if (report_has_place(trace->lines, task->source_offset)) {
     strbuf_clear(&text);
     report_place(trace->lines, task->source_offset, &text);
     strbuf_puts(out, ",\"at\":");

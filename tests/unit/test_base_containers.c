@@ -122,6 +122,28 @@ static void map_agrees_with_a_plain_array(void **state) {
   }
 }
 
+/* Room that was reserved holds its keys without growing; what was there stays, and an absurd number is refused. */
+static void map_reserves_room(void **state) {
+  (void)state;
+  for (size_t count = 0; count < 3000; count = count * 3 + 1) {
+    struct map map = {0};
+    uint32_t value = 0;
+    assert_true(map_set(&map, 7, 70));
+    assert_true(map_reserve(&map, count + 1));
+    size_t slots = map.slot_count;
+    for (uint32_t i = 0; i < count; i++) {
+      assert_true(map_set(&map, 1000 + i, i));
+    }
+    assert_int_equal(map.slot_count, slots);
+    assert_true(map_get(&map, 7, &value));
+    assert_int_equal(value, 70);
+    assert_true(map_reserve(&map, 1));
+    assert_int_equal(map.slot_count, slots);
+    assert_false(map_reserve(&map, SIZE_MAX));
+    map_release(&map);
+  }
+}
+
 static void map_agrees_under_random_overwrites(void **state) {
   (void)state;
   enum { KEYS = 1000 };
@@ -165,10 +187,15 @@ static void checked_arithmetic_notices_overflow(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(vec_grows_and_keeps_its_contents),      cmocka_unit_test(vec_reserve_gives_what_was_asked),
-      cmocka_unit_test(vec_failure_leaves_the_contents),       cmocka_unit_test(map_of_nothing_has_nothing),
-      cmocka_unit_test(map_takes_extreme_keys_and_overwrites), cmocka_unit_test(map_agrees_with_a_plain_array),
-      cmocka_unit_test(map_agrees_under_random_overwrites),    cmocka_unit_test(checked_arithmetic_notices_overflow),
+      cmocka_unit_test(vec_grows_and_keeps_its_contents),
+      cmocka_unit_test(vec_reserve_gives_what_was_asked),
+      cmocka_unit_test(vec_failure_leaves_the_contents),
+      cmocka_unit_test(map_of_nothing_has_nothing),
+      cmocka_unit_test(map_takes_extreme_keys_and_overwrites),
+      cmocka_unit_test(map_agrees_with_a_plain_array),
+      cmocka_unit_test(map_reserves_room),
+      cmocka_unit_test(map_agrees_under_random_overwrites),
+      cmocka_unit_test(checked_arithmetic_notices_overflow),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

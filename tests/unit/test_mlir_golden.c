@@ -13,7 +13,8 @@
 #include "mlir/mlir.h"
 
 static const char *const names[] = {"elementwise", "constants", "shapes",   "regions", "matrix",
-                                    "functions",   "calls",     "sharding", "unknown", "tests"};
+                                    "functions",   "calls",     "sharding", "unknown", "tests",
+                                    "layers",      "blocks",    "dialects", "vhlo",    "attributes"};
 
 static char *read_golden(const char *name, const char *suffix) {
   char path[512];

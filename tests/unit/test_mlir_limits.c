@@ -108,17 +108,20 @@ static void nesting_counts_through_aliases(void **state) {
   }
 }
 
-/* "#x = " inside a string that runs over lines is text, not a definition: it must not shadow the real one. */
-static void lines_inside_strings_define_nothing(void **state) {
+/* "#x = " inside a string or comment is text, not a definition: it must not shadow the real one. A string ends in its
+ * line, as in MLIR. */
+static void strings_define_nothing(void **state) {
   (void)state;
   enum diag_id id;
   struct strbuf printed = {0};
   assert_int_equal(
-      parse("module attributes {a = #x, s = \"begin\n#x = 2 : i32\nend\"} {} // \" no string\n#x = 1 : i32\n", &printed,
-            &id),
+      parse("module attributes {a = #x, s = \" #x = 2 : i32 \"} {} // \" no string #x = 3 : i32\n#x = 1 : i32\n",
+            &printed, &id),
       STATUS_OK);
   assert_non_null(strstr(strbuf_text(&printed), "a = 1 : i32"));
   strbuf_release(&printed);
+  assert_int_equal(parse("module attributes {s = \"begin\nend\"} {}\n", NULL, &id), STATUS_INPUT);
+  assert_int_equal(id, DIAG_E0103_EOF);
 }
 
 /* A definition whose text ends in a lone 'l' is no location. */
@@ -166,12 +169,37 @@ static void the_locale_does_not_matter(void **state) {
   strbuf_release(&printed);
 }
 
+/* A bound belongs to a dimension that is dynamic: it goes when the dimension is fixed, the others stay. */
+static void binding_takes_the_bound_away(void **state) {
+  (void)state;
+  static const char *const rows[][2] = {{"a=2x?", "tensor<2x?xf32, #stablehlo.bounds<?, 4>>"},
+                                        {"a=?x3", "tensor<?x3xf32, #stablehlo.bounds<8, ?>>"},
+                                        {"a=2x3", "tensor<2x3xf32>"}};
+  static const char text[] =
+      "func.func @main(%arg0: tensor<?x?xf32, #stablehlo.bounds<8, 4>> {jax.arg_info = \"a\"}) {\n"
+      "  return\n}\n";
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct source source = {"limits.mlir", text, strlen(text)};
+    struct diag_list diags;
+    struct ir_module *module;
+    struct strbuf printed = {0};
+    diag_init(&diags);
+    assert_int_equal(mlir_parse(&source, NULL, &diags, &module), STATUS_OK);
+    assert_int_equal(mlir_bind(module, rows[i][0], &diags), STATUS_OK);
+    mlir_print(module, module->root, NULL, &printed);
+    assert_non_null(strstr(strbuf_text(&printed), rows[i][1]));
+    strbuf_release(&printed);
+    ir_module_free(module);
+    diag_release(&diags);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(uses_of_large_aliases_are_counted), cmocka_unit_test(a_few_uses_are_read),
-      cmocka_unit_test(nesting_counts_through_aliases),    cmocka_unit_test(lines_inside_strings_define_nothing),
+      cmocka_unit_test(nesting_counts_through_aliases),    cmocka_unit_test(strings_define_nothing),
       cmocka_unit_test(a_lone_letter_is_no_location),      cmocka_unit_test(no_options_are_the_default_ones),
-      cmocka_unit_test(the_locale_does_not_matter),
+      cmocka_unit_test(the_locale_does_not_matter),        cmocka_unit_test(binding_takes_the_bound_away),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

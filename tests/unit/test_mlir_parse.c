@@ -155,6 +155,8 @@ static const char *const pairs[][2] = {
      "{}]>]>, "
      "manual_axes = #sdy<manual_axes{\"x\"}>, out_shardings = #sdy.sharding_per_value<[<@m, [{\"x\"}, {}]>]>}> ({\n"
      "^bb0(%x: tensor<1x2xf32>):\n  \"sdy.return\"(%x) : (tensor<1x2xf32>) -> ()\n}) : (" T22 ") -> " T22},
+    {"%0 = arith.addf %a, %b fastmath<fast> {t.x} : " T22,
+     "%0 = \"arith.addf\"(%a, %b) <{fastmath = #arith.fastmath<fast>}> {t.x} : (" T22 ", " T22 ") -> " T22},
     {"func.call @g(%a) : (" T22 ") -> ()", "\"func.call\"(%a) <{callee = @g}> : (" T22 ") -> ()"},
     {"call @g(%a) : (" T22 ") -> ()", "\"func.call\"(%a) <{callee = @g}> : (" T22 ") -> ()"},
 };
@@ -251,6 +253,23 @@ static void spellings_of_attributes(void **state) {
       {"(i32) -> ()", "(i32) -> (  )"},
       {"@a::@\"b\"", "@a::@b"},
       {"\"\\22\\0A\"", "\"\\\"\\n\""},
+      {"@a :: @b", "@a::@b"},
+      {"affine_map<(d0,d1)[s0]->(d0+s0,d1 floordiv 4, -d0)>",
+       "affine_map<(d0, d1)[s0] -> (d0 + s0, d1 floordiv 4, -d0)>"},
+      {"affine_set<(d0):(d0>=0, d0  <=  3, d0-4==0)>", "affine_set<(d0) : (d0 >= 0, d0 <= 3, d0 - 4 == 0)>"},
+      {"strided<[ 4,1 ], offset:0>", "strided<[4, 1]>"},
+      {"memref<4x4xf32, strided<[4,1],offset : ?>, 2>", "memref<4x4xf32, strided<[4, 1], offset: ?>, 2 : i64>"},
+      {"memref<*xf32, 2 : i64>", "memref<*xf32, 2>"},
+      {"0x7F : si8", "127 : si8"},
+      {"0x7F : i7", "-1 : i7"},
+      {"007 : i48", "7 : i48"},
+      {"array<si32 :1,2>", "array<si32: 1, 2>"},
+      {"#stablehlo.mesh<axes = [#stablehlo.mesh_axis<size = 2, name = \"x\">]>",
+       "#stablehlo.mesh<axes=[<name = \"x\", size = 2>]>"},
+      /* a type without elements has one value, whatever a splat would repeat */
+      {"dense<7> : tensor<0xi32>", "dense<> : tensor<0xi32>"},
+      {"#sdy.propagation_edges<[{step-0 = [{\"x\" = operand-0 -> [result-0]}]}]>",
+       "#sdy.propagation_edges<[{step-0=[{\"x\"=operand-0 -> [result-0]}]}]>"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     same_attr(rows[i][0], rows[i][1]);
@@ -377,6 +396,24 @@ static void locations_and_resources(void **state) {
   ir_module_free(m);
 }
 
+/* Kept as they are; a line without a column has column 0. */
+static void spellings_of_locations(void **state) {
+  (void)state;
+  static const char *const rows[][2] = {
+      {"\"t.x\"() : () -> () loc(\"f\":3)", "\"f\":3:0"},
+      {"\"t.x\"() : () -> () loc(#l)\t#l // here\n = loc(\"n\"(\"f\":1:2 to 3:4))", "\"n\"(\"f\":1:2 to 3:4)"},
+      {"#a = 1 #l=loc(fused<#a>[\"x\",unknown]) \"t.x\"() : () -> () loc(#l)", "fused<1 : i64>[\"x\", unknown]"},
+  };
+  struct mlir_parse_options options = {.keep_locations = true};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct ir_module *m = parse_options(rows[i][0], &options);
+    struct ir_attr location = ir_op_get(m, find(m, "t.x"))->location;
+    assert_int_equal(ir_attr_get(m, location)->kind, IR_ATTR_LOCATION);
+    assert_string_equal(ir_text(m, ir_attr_get(m, location)->text), rows[i][1]);
+    ir_module_free(m);
+  }
+}
+
 static void op_offsets(void **state) {
   (void)state;
   static const char text[] =
@@ -444,6 +481,31 @@ static void binding_dimensions(void **state) {
   }
 }
 
+/* MLIR's function syntax: all arguments have names, or none has and the label of the first block declares them. */
+static void unnamed_arguments(void **state) {
+  (void)state;
+  same("func.func @f(tensor<2xi32> {a.b = 1}, tensor<3xf32>) -> tensor<3xf32> {\n"
+       "^bb0(%x: tensor<2xi32>, %y: tensor<3xf32>):\n  return %y : tensor<3xf32>\n}",
+       "func.func @f(%x: tensor<2xi32> {a.b = 1}, %y: tensor<3xf32>) -> tensor<3xf32> {\n"
+       "  return %y : tensor<3xf32>\n}");
+}
+
+/* MLIR holds and prints the empty configuration of infeed and outfeed where the text leaves it out. */
+static void stated_defaults(void **state) {
+  (void)state;
+  struct ir_module *m =
+      parse("func.func @f(%x: tensor<2xi32>, %t: !stablehlo.token) -> !stablehlo.token {\n"
+            "  %0:2 = \"stablehlo.infeed\"(%t) {layout = []} : (!stablehlo.token) -> (tensor<i32>, !stablehlo.token)\n"
+            "  %1 = \"stablehlo.outfeed\"(%x, %0#1) : (tensor<2xi32>, !stablehlo.token) -> !stablehlo.token\n"
+            "  %2 = \"stablehlo.outfeed\"(%x, %1) {outfeed_config = \"a\"} : (tensor<2xi32>, !stablehlo.token)"
+            " -> !stablehlo.token\n  return %2 : !stablehlo.token\n}");
+  struct ir_op first = find(m, "stablehlo.outfeed");
+  expect_attr(m, find(m, "stablehlo.infeed"), "infeed_config", "\"\"");
+  expect_attr(m, first, "outfeed_config", "\"\"");
+  expect_attr(m, ir_op_next(m, first), "outfeed_config", "\"a\"");
+  ir_module_free(m);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(pretty_and_generic_agree),
@@ -455,9 +517,12 @@ int main(void) {
       cmocka_unit_test(scopes_and_forward_references),
       cmocka_unit_test(successors_and_blocks),
       cmocka_unit_test(locations_and_resources),
+      cmocka_unit_test(spellings_of_locations),
       cmocka_unit_test(op_offsets),
       cmocka_unit_test(splitting),
       cmocka_unit_test(binding_dimensions),
+      cmocka_unit_test(unnamed_arguments),
+      cmocka_unit_test(stated_defaults),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

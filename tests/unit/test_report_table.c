@@ -106,6 +106,15 @@ static void test_offsets_become_lines(void **state) {
   assert_string_equal(strbuf_text(&out), "f.mlir:3-");
   strbuf_release(&out);
   report_lines_release(&lines);
+  struct source bytes = {"model.mlir.bc", "", 0}; /* of a program read from bytecode */
+  struct strbuf place = {0};
+  report_lines_init(&lines, &bytes);
+  report_place(&lines, 648, &place);
+  report_place(&lines, 0, &place);
+  assert_string_equal(strbuf_text(&place), "model.mlir.bc:byte 648-");
+  assert_true(report_has_place(&lines, 648) && !report_has_place(&lines, 0));
+  strbuf_release(&place);
+  report_lines_release(&lines);
   report_lines_init(&lines, NULL);
   assert_int_equal(report_line(&lines, 4), 0);
   report_lines_release(&lines);

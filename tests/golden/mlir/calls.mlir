@@ -10,8 +10,8 @@ module {
     %6 = stablehlo.create_token : !stablehlo.token
     %7:2 = stablehlo.optimization_barrier %0, %4 : tensor<4xf32>, tensor<i1>
     stablehlo.optimization_barrier()
-    %output_state, %output = stablehlo.rng_bit_generator %arg1, algorithm =  THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4xui32>)
-    %8 = stablehlo.fft %0, type =  RFFT, length = [4] : (tensor<4xf32>) -> tensor<3xcomplex<f32>>
+    %output_state, %output = stablehlo.rng_bit_generator %arg1, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4xui32>)
+    %8 = stablehlo.fft %0, type = RFFT, length = [4] : (tensor<4xf32>) -> tensor<3xcomplex<f32>>
     %9 = stablehlo.replica_id : tensor<ui32>
     %output_0, %batch_mean, %batch_var = "stablehlo.batch_norm_training"(%0, %0, %0) <{epsilon = 1.000000e-03 : f32, feature_index = 0 : i64}> : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
     %10 = stablehlo.uniform_quantize %output_0 : (tensor<4xf32>) -> tensor<4x!quant.uniform<i8:f32, 1.000000e-01:-30>>

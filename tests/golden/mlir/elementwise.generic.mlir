@@ -1,16 +1,16 @@
 "builtin.module"() ({
   "func.func"() <{function_type = (tensor<4xf32>, tensor<4xcomplex<f32>>) -> tensor<4xf32>, sym_name = "unary"}> ({
-  ^bb0(%arg0: tensor<4xf32>, %arg1: tensor<4xcomplex<f32>>):
-    %0 = "stablehlo.abs"(%arg0) : (tensor<4xf32>) -> tensor<4xf32>
-    %1 = "stablehlo.abs"(%arg1) : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
-    %2 = "stablehlo.real"(%arg1) : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
-    %3 = "stablehlo.imag"(%arg1) : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
-    %4 = "stablehlo.complex"(%2, %3) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xcomplex<f32>>
-    %5 = "stablehlo.convert"(%0) : (tensor<4xf32>) -> tensor<4xbf16>
-    %6 = "stablehlo.is_finite"(%0) : (tensor<4xf32>) -> tensor<4xi1>
-    %7 = "stablehlo.exponential"(%0) <{result_accuracy = #stablehlo.result_accuracy<atol = 0.000000e+00, rtol = 0.000000e+00, ulps = 10, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>}> : (tensor<4xf32>) -> tensor<4xf32>
-    %8 = "stablehlo.reduce_precision"(%7) <{exponent_bits = 5 : i32, mantissa_bits = 10 : i32}> : (tensor<4xf32>) -> tensor<4xf32>
-    "func.return"(%8) : (tensor<4xf32>) -> ()
+  ^bb0(%arg3: tensor<4xf32>, %arg4: tensor<4xcomplex<f32>>):
+    %8 = "stablehlo.abs"(%arg3) : (tensor<4xf32>) -> tensor<4xf32>
+    %9 = "stablehlo.abs"(%arg4) : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+    %10 = "stablehlo.real"(%arg4) : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+    %11 = "stablehlo.imag"(%arg4) : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+    %12 = "stablehlo.complex"(%10, %11) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xcomplex<f32>>
+    %13 = "stablehlo.convert"(%8) : (tensor<4xf32>) -> tensor<4xbf16>
+    %14 = "stablehlo.is_finite"(%8) : (tensor<4xf32>) -> tensor<4xi1>
+    %15 = "stablehlo.exponential"(%8) <{result_accuracy = #stablehlo.result_accuracy<ulps = 10, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>}> : (tensor<4xf32>) -> tensor<4xf32>
+    %16 = "stablehlo.reduce_precision"(%15) <{exponent_bits = 5 : i32, mantissa_bits = 10 : i32}> : (tensor<4xf32>) -> tensor<4xf32>
+    "func.return"(%16) : (tensor<4xf32>) -> ()
   }) : () -> ()
   "func.func"() <{function_type = (tensor<?xi32>, tensor<4xi32>, tensor<i1>) -> tensor<4xi32>, sym_name = "binary"}> ({
   ^bb0(%arg0: tensor<?xi32>, %arg1: tensor<4xi32>, %arg2: tensor<i1>):

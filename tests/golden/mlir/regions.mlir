@@ -17,8 +17,8 @@ module {
   func.func @loop(%arg0: tensor<i64>) -> tensor<i64> {
     %c = stablehlo.constant dense<10> : tensor<i64>
     %0:2 = stablehlo.while(%iterArg = %arg0, %iterArg_0 = %c) : tensor<i64>, tensor<i64>
-     cond {
-      %1 = stablehlo.compare  LT, %iterArg, %iterArg_0 : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    cond {
+      %1 = stablehlo.compare LT, %iterArg, %iterArg_0 : (tensor<i64>, tensor<i64>) -> tensor<i1>
       stablehlo.return %1 : tensor<i1>
     } do {
       %c_1 = stablehlo.constant dense<1> : tensor<i64>

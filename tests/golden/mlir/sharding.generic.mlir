@@ -14,7 +14,7 @@
     %4 = "sdy.all_gather"(%3) <{gathering_axes = #sdy<list_of_axis_ref_lists[{"x"}, {}]>, out_sharding = #sdy.sharding<@mesh, [{}, {}]>}> : (tensor<8x16xf32>) -> tensor<8x16xf32>
     %5 = "sdy.all_to_all"(%4) <{out_sharding = #sdy.sharding<@mesh, [{}, {"x"}]>, params = #sdy<all_to_all_param_list[{"x"}: 0->1]>}> : (tensor<8x16xf32>) -> tensor<8x16xf32>
     "sdy.sharding_group"(%4) <{group_id = 3 : i64}> : (tensor<8x16xf32>) -> ()
-    %6 = "sdy.propagation_barrier"(%4) <{allowed_direction = #sdy<propagation_direction FORWARD>}> : (tensor<8x16xf32>) -> tensor<8x16xf32>
+    %6 = "sdy.propagation_barrier"(%4) <{allowed_direction = 1 : i32}> : (tensor<8x16xf32>) -> tensor<8x16xf32>
     "func.return"(%6) : (tensor<8x16xf32>) -> ()
   }) : () -> ()
 }) : () -> ()

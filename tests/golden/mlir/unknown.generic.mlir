@@ -8,7 +8,7 @@
     }, {
     ^bb0(%arg2: i32):
       "foo.br"(%arg2)[^bb1] : (i32) -> ()
-    ^bb1(%1: i32):
+    ^bb1(%1: i32):  // pred: ^bb0
       "foo.end"(%1) : (i32) -> ()
     }) : () -> ()
     "func.return"(%0#0) : (tensor<4xf32>) -> ()

@@ -1,0 +1,3 @@
+func.func @f(%a: tensor<f32>, tensor<f32>) -> tensor<f32> {
+  return %a : tensor<f32>
+}

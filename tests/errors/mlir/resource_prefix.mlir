@@ -1,0 +1,2 @@
+"a.b"() : () -> ()
+{-# dialect_resources: { builtin: { r: "04000000" } } #-}

@@ -1,0 +1,1 @@
+func.func private @f(tensor<2xmemref<2xf32>>)

@@ -1,0 +1,1 @@
+func.func private @f(tensor<2xf32, 1, 2>)

@@ -1,0 +1,1 @@
+"t.x"() {a = affine_set<(d0)[s0] : (d0 >= 0, d0 <= s0, d0 - 4 == 0)>, b = affine_map<(i, j) -> (i mod 4 + j ceildiv -2, -i)>, c = strided<[?, 1], offset: ?>, d = memref<*xf32, 2>, e = affine_set<(d0) : (d0 >= >
