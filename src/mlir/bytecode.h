@@ -1,4 +1,5 @@
-/* MLIR bytecode: reading portable artifacts (VHLO) and what else is written with the builtin, sdy and func dialects.
+/* MLIR bytecode: reading portable artifacts (VHLO) and what else is written with the builtin, sdy and func dialects; writing
+ * portable artifacts.
  *
  * A portable artifact holds operations of VHLO, one frozen spelling of every StableHLO operation per version. The reader
  * gives StableHLO: old versions of an operation become the current one, so that the module equals the one that mlir_parse
@@ -34,5 +35,23 @@ enum status mlir_bytecode_read(const struct source *source, const struct mlir_pa
  * the channel_handle of a collective, which VHLO does not hold, is 0. A module from text equals that of its artifact after
  * it. False when memory is exhausted. */
 bool mlir_bytecode_drop_defaults(struct ir_module *module);
+
+struct mlir_bytecode_options {
+  unsigned version[3]; /* of StableHLO, 0.9.0 to 1.20.0; all 0 = the newest */
+  bool locations; /* write the locations that the module kept; off: all unknown */
+};
+
+/* Writes a module of StableHLO as a portable artifact: what StableHLO of that version or newer reads. `options` may be NULL.
+ * On STATUS_OK the artifact has been appended to `out`. STATUS_INPUT: E0601 (no such version), E0114 (something that no
+ * artifact can hold, with its place), E0115 (something that StableHLO of this version does not have yet); several are
+ * reported per run. STATUS_LIMIT: E0005, nested deeper than 512 levels. Equal modules of equal construction give equal
+ * bytes. Time is linear in the size of the module, but for regions within regions that use nothing from outside, whose
+ * bytes are moved once per level. */
+enum status mlir_bytecode_write(const struct ir_module *module, const struct mlir_bytecode_options *options,
+                                struct diag_list *diags, struct strbuf *out);
+/* Version of an option's text "1.2.3"; false when it is not one that can be written. */
+bool mlir_bytecode_parse_version(const char *text, unsigned version[3]);
+/* The newest of them, "1.20.0". */
+const char *mlir_bytecode_newest(void);
 
 #endif

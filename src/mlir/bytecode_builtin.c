@@ -4,67 +4,26 @@
 
 #include "mlir/bytecode_int.h"
 
-enum {
-  ATTR_ARRAY,
-  ATTR_DICTIONARY,
-  ATTR_STRING,
-  ATTR_STRING_TYPED,
-  ATTR_FLAT_SYMBOL,
-  ATTR_SYMBOL,
-  ATTR_TYPE,
-  ATTR_UNIT,
-  ATTR_INTEGER,
-  ATTR_FLOAT,
-  LOC_CALL_SITE,
-  LOC_FILE,
-  LOC_FUSED,
-  LOC_FUSED_METADATA,
-  LOC_NAME,
-  LOC_UNKNOWN,
-  ATTR_RESOURCE,
-  ATTR_DENSE_ARRAY,
-  ATTR_DENSE,
-  ATTR_DENSE_STRING,
-  ATTR_SPARSE,
-  ATTR_DISTINCT,
-  LOC_FILE_RANGE
-};
-
-enum {
-  TYPE_INTEGER,
-  TYPE_INDEX,
-  TYPE_FUNCTION,
-  TYPE_BF16,
-  TYPE_F16,
-  TYPE_F32,
-  TYPE_F64,
-  TYPE_F80,
-  TYPE_F128,
-  TYPE_COMPLEX,
-  TYPE_MEMREF,
-  TYPE_MEMREF_SPACE,
-  TYPE_NONE,
-  TYPE_TENSOR,
-  TYPE_TENSOR_ENCODING,
-  TYPE_TUPLE,
-  TYPE_UNRANKED_MEMREF,
-  TYPE_UNRANKED_MEMREF_SPACE,
-  TYPE_UNRANKED_TENSOR,
-  TYPE_VECTOR,
-  TYPE_VECTOR_SCALABLE
-};
+/* Codes from 21 on are those of LLVM 22 and later; before, these types were text. */
+static const uint8_t scalars[] = {[BUILTIN_T_INDEX] = DTYPE_INDEX,
+                                  [BUILTIN_T_BF16] = DTYPE_BF16,
+                                  [BUILTIN_T_F16] = DTYPE_F16,
+                                  [BUILTIN_T_F32] = DTYPE_F32,
+                                  [BUILTIN_T_F64] = DTYPE_F64,
+                                  [21] = DTYPE_TF32,
+                                  [22] = DTYPE_F8E5M2,
+                                  [23] = DTYPE_F8E4M3,
+                                  [24] = DTYPE_F8E4M3FN,
+                                  [25] = DTYPE_F8E5M2FNUZ,
+                                  [26] = DTYPE_F8E4M3FNUZ,
+                                  [27] = DTYPE_F8E4M3B11FNUZ,
+                                  [28] = DTYPE_F8E3M4,
+                                  [29] = DTYPE_F4E2M1FN,
+                                  [30] = DTYPE_F6E2M3FN,
+                                  [31] = DTYPE_F6E3M2FN,
+                                  [32] = DTYPE_F8E8M0FNU};
 
 /* ---- collections ---------------------------------------------------------------------------------------------------- */
-
-static bool array(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr) {
-  size_t first = r->items.count;
-  if (!bc_attr_list(r, c)) {
-    return false;
-  }
-  *attr = ir_attr_array(r->m, (const struct ir_attr *)(r->items.data + first), (uint32_t)(r->items.count - first));
-  r->items.count = first;
-  return bc_made(r, *attr);
-}
 
 static bool dictionary(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr) {
   size_t first = r->pairs.count;
@@ -335,23 +294,23 @@ static bool location(struct bc_reader *r, struct bc_cursor *c, uint64_t code, st
   const uint8_t *at = c->at;
   bool ok = true;
   switch (code) {
-  case LOC_CALL_SITE:
+  case BUILTIN_LOC_CALL_SITE:
     ok = loc_call_site(r, c, &text);
     break;
-  case LOC_FILE:
+  case BUILTIN_LOC_FILE:
     ok = loc_file(r, c, &text);
     break;
-  case LOC_FILE_RANGE:
+  case BUILTIN_LOC_FILE_RANGE:
     ok = loc_range(r, c, &text);
     break;
-  case LOC_NAME:
+  case BUILTIN_LOC_NAME:
     ok = loc_name(r, c, &text);
     break;
-  case LOC_UNKNOWN:
+  case BUILTIN_LOC_UNKNOWN:
     strbuf_puts(&text, "unknown");
     break;
   default:
-    ok = loc_fused(r, c, code == LOC_FUSED_METADATA, &text);
+    ok = loc_fused(r, c, code == BUILTIN_LOC_FUSED_METADATA, &text);
     break;
   }
   ok = ok && bc_text_attr(r, at, IR_ATTR_LOCATION, &text, attr);
@@ -361,20 +320,6 @@ static bool location(struct bc_reader *r, struct bc_cursor *c, uint64_t code, st
 
 /* ---- attributes --------------------------------------------------------------------------------------------------------- */
 
-static bool type_attr(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr) {
-  struct ir_type type;
-  if (!bc_type(r, c, &type)) {
-    return false;
-  }
-  *attr = ir_attr_type(r->m, type);
-  return bc_made(r, *attr);
-}
-
-static bool number(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr) {
-  struct ir_type type;
-  return bc_type(r, c, &type) && bc_number(r, c, type, attr);
-}
-
 bool bc_builtin_attr(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr) {
   const uint8_t *at = c->at;
   uint64_t code;
@@ -382,39 +327,39 @@ bool bc_builtin_attr(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *a
     return false;
   }
   switch (code) {
-  case ATTR_ARRAY:
-    return array(r, c, attr);
-  case ATTR_DICTIONARY:
+  case BUILTIN_ARRAY:
+    return bc_array_attr(r, c, attr);
+  case BUILTIN_DICTIONARY:
     return dictionary(r, c, attr);
-  case ATTR_STRING:
-  case ATTR_STRING_TYPED:
-    return string(r, c, code == ATTR_STRING_TYPED, attr);
-  case ATTR_FLAT_SYMBOL:
-  case ATTR_SYMBOL:
-    return symbol(r, c, code == ATTR_SYMBOL, attr);
-  case ATTR_TYPE:
-    return type_attr(r, c, attr);
-  case ATTR_UNIT:
+  case BUILTIN_STRING:
+  case BUILTIN_STRING_TYPED:
+    return string(r, c, code == BUILTIN_STRING_TYPED, attr);
+  case BUILTIN_FLAT_SYMBOL:
+  case BUILTIN_SYMBOL:
+    return symbol(r, c, code == BUILTIN_SYMBOL, attr);
+  case BUILTIN_TYPE:
+    return bc_type_attr(r, c, attr);
+  case BUILTIN_UNIT:
     *attr = r->m->unit_attr;
     return true;
-  case ATTR_INTEGER:
-  case ATTR_FLOAT:
-    return number(r, c, attr);
-  case LOC_CALL_SITE:
-  case LOC_FILE:
-  case LOC_FUSED:
-  case LOC_FUSED_METADATA:
-  case LOC_NAME:
-  case LOC_UNKNOWN:
-  case LOC_FILE_RANGE:
+  case BUILTIN_INTEGER:
+  case BUILTIN_FLOAT:
+    return bc_number_attr(r, c, attr);
+  case BUILTIN_LOC_CALL_SITE:
+  case BUILTIN_LOC_FILE:
+  case BUILTIN_LOC_FUSED:
+  case BUILTIN_LOC_FUSED_METADATA:
+  case BUILTIN_LOC_NAME:
+  case BUILTIN_LOC_UNKNOWN:
+  case BUILTIN_LOC_FILE_RANGE:
     return location(r, c, code, attr);
-  case ATTR_RESOURCE:
+  case BUILTIN_RESOURCE:
     return resource(r, c, attr);
-  case ATTR_DENSE_ARRAY:
+  case BUILTIN_DENSE_ARRAY:
     return dense_array(r, c, attr);
-  case ATTR_DENSE:
+  case BUILTIN_DENSE:
     return dense(r, c, attr);
-  case ATTR_DENSE_STRING:
+  case BUILTIN_DENSE_STRING:
     return dense_strings(r, c, attr);
   default:
     return bc_unknown(r, at, "builtin attribute %llu", (unsigned long long)code);
@@ -471,6 +416,35 @@ static bool shaped_type(struct bc_reader *r, struct bc_cursor *c, bool has_encod
          && bc_shaped(r, at, false, element, encoding, type);
 }
 
+/* affine_map<(d0, d1) -> (d0, d1)>, the layout of a memref that has none */
+static bool is_identity(struct bc_reader *r, struct ir_attr layout, size_t rank) {
+  const struct ir_attr_data *data = ir_attr_get(r->m, layout);
+  struct strbuf dims = {0}, text = {0};
+  for (size_t i = 0; i < rank; i++) {
+    strbuf_printf(&dims, "%sd%zu", i ? ", " : "", i);
+  }
+  strbuf_printf(&text, "affine_map<(%s) -> (%s)>", strbuf_text(&dims), strbuf_text(&dims));
+  bool is_same = !dims.failed && !text.failed && data->kind == IR_ATTR_OPAQUE
+                 && strcmp(ir_text(r->m, data->text), strbuf_text(&text)) == 0;
+  strbuf_release(&dims);
+  strbuf_release(&text);
+  return is_same;
+}
+
+static bool memref_type(struct bc_reader *r, struct bc_cursor *c, struct ir_type *type) {
+  const uint8_t *at = c->at;
+  struct ir_type element;
+  struct ir_attr layout;
+  struct bc_cursor shape = *c;
+  if (!bc_svarints(r, c) || !bc_type(r, c, &element) || !bc_attr(r, c, &layout) || !bc_svarints(r, &shape)) {
+    return false;
+  }
+  if (r->dims.count > UINT16_MAX || !is_identity(r, layout, r->dims.count)) {
+    return bc_unknown(r, at, "a memref with a layout");
+  }
+  return bc_shaped(r, at, true, element, (struct ir_attr){0}, type);
+}
+
 static bool complex_type(struct bc_reader *r, struct bc_cursor *c, struct ir_type *type) {
   struct ir_type element;
   const uint8_t *at = c->at;
@@ -500,38 +474,31 @@ bool bc_builtin_type(struct bc_reader *r, struct bc_cursor *c, struct ir_type *t
   if (!bc_varint(r, c, &code)) {
     return false;
   }
-  switch (code) {
-  case TYPE_INTEGER:
-    return integer_type(r, c, type);
-  case TYPE_INDEX:
-  case TYPE_BF16:
-  case TYPE_F16:
-  case TYPE_F32:
-  case TYPE_F64: {
-    static const uint8_t dtypes[] = {[TYPE_INDEX] = DTYPE_INDEX,
-                                     [TYPE_BF16] = DTYPE_BF16,
-                                     [TYPE_F16] = DTYPE_F16,
-                                     [TYPE_F32] = DTYPE_F32,
-                                     [TYPE_F64] = DTYPE_F64};
-    *type = ir_type_scalar(r->m, (enum dtype)dtypes[code]);
+  if (code < sizeof scalars && scalars[code] != DTYPE_NONE) {
+    *type = ir_type_scalar(r->m, (enum dtype)scalars[code]);
     return true;
   }
-  case TYPE_F80:
-  case TYPE_F128:
-    *type = ir_type_opaque(r->m, code == TYPE_F80 ? "f80" : "f128", code == TYPE_F80 ? 3 : 4);
+  switch (code) {
+  case BUILTIN_T_INTEGER:
+    return integer_type(r, c, type);
+  case BUILTIN_T_F80:
+  case BUILTIN_T_F128:
+    *type = ir_type_opaque(r->m, code == BUILTIN_T_F80 ? "f80" : "f128", code == BUILTIN_T_F80 ? 3 : 4);
     return bc_made_type(r, *type);
-  case TYPE_FUNCTION:
-  case TYPE_TUPLE:
-    return list_type(r, c, code == TYPE_FUNCTION, type);
-  case TYPE_COMPLEX:
+  case BUILTIN_T_FUNCTION:
+  case BUILTIN_T_TUPLE:
+    return list_type(r, c, code == BUILTIN_T_FUNCTION, type);
+  case BUILTIN_T_COMPLEX:
     return complex_type(r, c, type);
-  case TYPE_NONE:
+  case BUILTIN_T_NONE:
     *type = r->m->none_type;
     return true;
-  case TYPE_TENSOR:
-  case TYPE_TENSOR_ENCODING:
-    return shaped_type(r, c, code == TYPE_TENSOR_ENCODING, type);
-  case TYPE_UNRANKED_TENSOR:
+  case BUILTIN_T_TENSOR:
+  case BUILTIN_T_TENSOR_ENCODING:
+    return shaped_type(r, c, code == BUILTIN_T_TENSOR_ENCODING, type);
+  case BUILTIN_T_MEMREF:
+    return memref_type(r, c, type);
+  case BUILTIN_T_UNRANKED_TENSOR:
     return unranked_type(r, c, type);
   default:
     return bc_unknown(r, at, "builtin type %llu", (unsigned long long)code);

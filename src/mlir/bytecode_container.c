@@ -90,20 +90,6 @@ bool bc_byte(struct bc_reader *r, struct bc_cursor *c, uint8_t *value) {
   return true;
 }
 
-bool bc_count(struct bc_reader *r, struct bc_cursor *c, uint32_t *count, const char *what) {
-  const uint8_t *at = c->at;
-  uint64_t n;
-  if (!bc_varint(r, c, &n)) {
-    return false;
-  }
-  if (n > (uint64_t)(c->end - c->at)) {
-    return bc_error(r, at, "%llu %s do not fit into the %zu bytes that are left", (unsigned long long)n, what,
-                    (size_t)(c->end - c->at));
-  }
-  *count = (uint32_t)n;
-  return true;
-}
-
 bool bc_take(struct bc_reader *r, struct bc_cursor *c, uint64_t size, struct bc_cursor *part) {
   if (size > (uint64_t)(c->end - c->at)) {
     return bc_error(r, c->at, "a length of %llu bytes where %zu are left", (unsigned long long)size,
@@ -117,19 +103,6 @@ bool bc_take(struct bc_reader *r, struct bc_cursor *c, uint64_t size, struct bc_
 bool bc_blob(struct bc_reader *r, struct bc_cursor *c, struct bc_cursor *blob) {
   uint64_t size;
   return bc_varint(r, c, &size) && bc_take(r, c, size, blob);
-}
-
-bool bc_index(struct bc_reader *r, struct bc_cursor *c, uint32_t limit, const char *what, uint32_t *index) {
-  const uint8_t *at = c->at;
-  uint64_t value;
-  if (!bc_varint(r, c, &value)) {
-    return false;
-  }
-  if (value >= limit) {
-    return bc_error(r, at, "%s %llu of %u", what, (unsigned long long)value, limit);
-  }
-  *index = (uint32_t)value;
-  return true;
 }
 
 /* Identifier with a flag for alignment, length, alignment and its padding, body. */
@@ -231,7 +204,7 @@ static uint8_t dialect_kind(const struct bc_string *name) {
   static const struct {
     const char *name;
     uint8_t kind;
-  } rows[] = {{"builtin", BC_BUILTIN}, {"vhlo", BC_VHLO}, {"sdy", BC_SDY}};
+  } rows[] = {{"builtin", BC_BUILTIN}, {"vhlo", BC_VHLO}, {"sdy", BC_SDY}, {"stablehlo", BC_STABLEHLO}, {"chlo", BC_CHLO}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     if (strcmp(name->text, rows[i].name) == 0) {
       return rows[i].kind;
@@ -334,6 +307,17 @@ static bool read_entry(struct bc_reader *r, struct bc_cursor *c, struct bc_curso
   return true;
 }
 
+/* Room for about as many attributes and types as were announced: most become one each. */
+static bool reserve_entries(struct bc_reader *r) {
+  enum { MOST = 1 << 16 };
+  struct ir_module *m = r->m;
+  size_t attrs = r->attr_count < MOST ? r->attr_count : MOST, types = r->type_count < MOST ? r->type_count : MOST;
+  return (vec_reserve(&m->attrs, m->attrs.count + attrs) && vec_reserve(&m->attr_chain, m->attrs.count + attrs)
+          && map_reserve(&m->attr_index, attrs) && vec_reserve(&m->types, m->types.count + types)
+          && vec_reserve(&m->type_chain, m->types.count + types) && map_reserve(&m->type_index, types))
+         || bc_memory(r);
+}
+
 /* The offset section has a size for each attribute, then for each type, in groups of one dialect; the entries follow each
  * other in the other section. */
 static bool read_entries(struct bc_reader *r) {
@@ -367,7 +351,7 @@ static bool read_entries(struct bc_reader *r) {
   r->attr_count = attrs;
   r->types = entries + attrs;
   r->type_count = types;
-  return true;
+  return reserve_entries(r);
 }
 
 static bool read_properties(struct bc_reader *r) {

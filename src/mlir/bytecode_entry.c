@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "mlir/bytecode_int.h"
+#include "mlir/mlir_parse.h"
 
 bool bc_deeper(struct bc_reader *r, const uint8_t *at) {
   if (r->depth >= r->max_depth) {
@@ -32,40 +33,29 @@ static bool other_dialect(struct bc_reader *r, const struct bc_entry *entry, con
   return bc_unknown(r, entry->data, "%s of dialect '%.60s'", what, r->strings[r->dialects[entry->dialect].name].text);
 }
 
-/* `#dialect<mnemonic VALUE>` as ENUM, anything else as OPAQUE. */
-static struct ir_attr text_attr(struct bc_reader *r, const char *text, size_t length) {
-  const char *open = memchr(text, '<', length);
-  const char *blank = open ? memchr(open, ' ', length - (size_t)(open - text)) : NULL;
-  if (text[0] == '#' && blank && text[length - 1] == '>' && length < 200
-      && strspn(blank + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == length - 2 - (size_t)(blank - text)) {
-    char name[200];
-    size_t dialect = (size_t)(open - text) - 1, mnemonic = (size_t)(blank - open) - 1;
-    memcpy(name, text + 1, dialect);
-    name[dialect] = '.';
-    memcpy(name + dialect + 1, open + 1, mnemonic);
-    return ir_attr_enum(r->m, name, dialect + 1 + mnemonic, blank + 1, length - 2 - (size_t)(blank - text));
-  }
-  return ir_attr_text(r->m, IR_ATTR_OPAQUE, text, length, (struct ir_type){0});
-}
-
-/* The text of an entry that its dialect has no encoding for, with its terminating 0. */
-static bool entry_text(struct bc_reader *r, const struct bc_entry *entry, size_t *length) {
+/* An entry that its dialect has no encoding for: text with a terminating 0, which the text parser reads. */
+static bool decode_text(struct bc_reader *r, const struct bc_entry *entry, bool is_type, uint32_t *id) {
   if (entry->size < 2 || memchr(entry->data, 0, entry->size) != entry->data + entry->size - 1) {
     return bc_error(r, entry->data, "expected the text of an attribute or type");
   }
-  *length = entry->size - 1;
-  return true;
+  struct source source = {r->source.name, (const char *)entry->data, entry->size - 1};
+  struct diag_list diags;
+  diag_init(&diags);
+  enum status status = mlir_parse_fragment(r->m, &source, is_type, r->max_depth - r->depth, &diags, id);
+  const char *why = diags.entries.count ? diags.entries.data[0].message : "this is not complete";
+  if (status == STATUS_LIMIT) {
+    bc_report_limit(r, entry->data, "the text of %s: %s", is_type ? "a type" : "an attribute", why);
+  } else if (status == STATUS_INPUT) {
+    bc_report(r, entry->data, "the text of %s: %s", is_type ? "a type" : "an attribute", why);
+  }
+  diag_release(&diags);
+  return status == STATUS_OK || (status == STATUS_MEMORY && bc_memory(r));
 }
 
 static bool decode_attr(struct bc_reader *r, const struct bc_entry *entry, struct bc_cursor *c, struct ir_attr *attr) {
-  size_t length;
   if (!entry->is_custom) {
-    if (!entry_text(r, entry, &length)) {
-      return false;
-    }
     c->at = c->end;
-    *attr = text_attr(r, (const char *)entry->data, length);
-    return bc_made(r, *attr);
+    return decode_text(r, entry, false, &attr->id);
   }
   switch (r->dialects[entry->dialect].kind) {
   case BC_BUILTIN:
@@ -74,26 +64,26 @@ static bool decode_attr(struct bc_reader *r, const struct bc_entry *entry, struc
     return bc_vhlo_attr(r, c, attr);
   case BC_SDY:
     return bc_sdy_attr(r, c, attr);
+  case BC_STABLEHLO:
+  case BC_CHLO:
+    return bc_stablehlo_attr(r, c, (enum bc_dialect_kind)r->dialects[entry->dialect].kind, attr);
   default:
     return other_dialect(r, entry, "an attribute");
   }
 }
 
 static bool decode_type(struct bc_reader *r, const struct bc_entry *entry, struct bc_cursor *c, struct ir_type *type) {
-  size_t length;
   if (!entry->is_custom) {
-    if (!entry_text(r, entry, &length)) {
-      return false;
-    }
     c->at = c->end;
-    *type = ir_type_opaque(r->m, (const char *)entry->data, length);
-    return bc_made_type(r, *type);
+    return decode_text(r, entry, true, &type->id);
   }
   switch (r->dialects[entry->dialect].kind) {
   case BC_BUILTIN:
     return bc_builtin_type(r, c, type);
   case BC_VHLO:
     return bc_vhlo_type(r, c, type);
+  case BC_STABLEHLO:
+    return bc_stablehlo_type(r, c, type);
   default:
     return other_dialect(r, entry, "a type");
   }
@@ -170,6 +160,22 @@ bool bc_attr_kind(struct bc_reader *r, struct bc_cursor *c, enum ir_attr_kind ki
     return false;
   }
   return ir_attr_get(r->m, *attr)->kind == kind || bc_error(r, at, "expected %s, found another attribute", what);
+}
+
+bool bc_optional_attr(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr) {
+  const uint8_t *at = c->at;
+  uint64_t index;
+  attr->id = 0;
+  if (!bc_varint(r, c, &index)) {
+    return false;
+  }
+  if ((index & 1) == 0) {
+    return true;
+  }
+  if (index >> 1 >= r->attr_count) {
+    return bc_error(r, at, "attribute %llu of %u", (unsigned long long)(index >> 1), r->attr_count);
+  }
+  return bc_attr_at(r, (uint32_t)(index >> 1), at, attr);
 }
 
 /* ---- lists ---------------------------------------------------------------------------------------------------------- */
@@ -261,6 +267,30 @@ bool bc_number(struct bc_reader *r, struct bc_cursor *c, struct ir_type type, st
           : dtype == DTYPE_I1 ? ir_attr_bool(r->m, value != 0)
                               : ir_attr_integer(r->m, value, type);
   return bc_made(r, *attr);
+}
+
+bool bc_array_attr(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr) {
+  size_t first = r->items.count;
+  if (!bc_attr_list(r, c)) {
+    return false;
+  }
+  *attr = ir_attr_array(r->m, (const struct ir_attr *)(r->items.data + first), (uint32_t)(r->items.count - first));
+  r->items.count = first;
+  return bc_made(r, *attr);
+}
+
+bool bc_type_attr(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr) {
+  struct ir_type type;
+  if (!bc_type(r, c, &type)) {
+    return false;
+  }
+  *attr = ir_attr_type(r->m, type);
+  return bc_made(r, *attr);
+}
+
+bool bc_number_attr(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr) {
+  struct ir_type type;
+  return bc_type(r, c, &type) && bc_number(r, c, type, attr);
 }
 
 /* ---- elements ------------------------------------------------------------------------------------------------------- */

@@ -14,39 +14,14 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "mlir/bytecode.h"
+#include "mlir/bytecode_tables.h"
 
 /* Bytes that are left to read. */
 struct bc_cursor {
   const uint8_t *at, *end;
 };
 
-enum bc_section {
-  BC_STRINGS,
-  BC_DIALECTS,
-  BC_ENTRIES,
-  BC_ENTRY_OFFSETS,
-  BC_IR,
-  BC_RESOURCES,
-  BC_RESOURCE_OFFSETS,
-  BC_DIALECT_VERSIONS,
-  BC_PROPERTIES,
-  BC_SECTION_COUNT
-};
-
-/* Versions of the container in which something changed. */
-enum {
-  BC_VERSION_DIALECT_VERSIONS = 1,
-  BC_VERSION_LAZY_REGIONS = 2,
-  BC_VERSION_USE_LISTS = 3,
-  BC_VERSION_KNOWN_LOCATIONS = 4,
-  BC_VERSION_PROPERTIES = 5,
-  BC_VERSION_LAST = 6
-};
-
-/* The newest StableHLO whose operations are known here (vhlo_versions.def). */
-enum { VHLO_MAJOR = 1, VHLO_MINOR = 20, VHLO_PATCH = 0 };
-
-enum bc_dialect_kind { BC_BUILTIN, BC_VHLO, BC_SDY, BC_OTHER };
+enum bc_dialect_kind { BC_BUILTIN, BC_VHLO, BC_SDY, BC_STABLEHLO, BC_CHLO, BC_OTHER };
 
 struct bc_dialect {
   uint32_t name; /* string index */
@@ -77,12 +52,22 @@ struct bc_blob {
   uint32_t size;
 };
 
-/* Row of vhlo_versions.def. */
-struct vhlo_op_row {
-  const char *name; /* without "vhlo." */
-  uint16_t opcode; /* enum ir_opcode */
-  const char *since; /* first version that has it */
-  const char *attrs; /* names of the properties in the order of their encoding, parted by blanks */
+/* How a property is encoded, by the mark of its word in bc_op_name.attrs. */
+enum bc_presence {
+  BC_ALWAYS,
+  BC_OPTIONAL, /* '?' */
+  BC_NEWER, /* '+': optional, and not there in older releases */
+  BC_GROUP_SIZES /* '#' */
+};
+
+/* What is known of an attribute of an operation. */
+struct bc_op_attr {
+  uint32_t id; /* interned name */
+  uint8_t presence; /* enum bc_presence, of a property */
+  uint8_t group_count; /* of BC_GROUP_SIZES */
+  const struct mlir_op_attr *row; /* its form and default in text; NULL = none */
+  const struct vhlo_attr_row *rule; /* of VHLO: how it becomes StableHLO's; NULL = as it is */
+  const struct vhlo_default_row *standard; /* of VHLO: the value that StableHLO leaves out; NULL = none */
 };
 
 struct bc_op_name {
@@ -94,7 +79,11 @@ struct bc_op_name {
   uint32_t id; /* interned full name in StableHLO's spelling */
   uint32_t in_function_id; /* a return directly below a function */
   const struct vhlo_op_row *vhlo; /* NULL for other dialects */
-  const char *attrs; /* as in vhlo_op_row; a leading '?' marks an optional one; NULL = not known */
+  const char *attrs; /* as in vhlo_op_row, or with the marks of bytecode_properties.def; NULL = not known */
+  struct bc_op_attr *known; /* the words of attrs in their order, then what structs of VHLO become */
+  uint32_t property_count, known_count; /* the words; all */
+  const struct vhlo_default_row *defaults; /* of VHLO: the rows of the operation, which stand together */
+  uint32_t default_count;
 };
 
 /* An operand that uses a value before its definition. */
@@ -185,14 +174,38 @@ static inline bool bc_varint(struct bc_reader *r, struct bc_cursor *c, uint64_t 
 bool bc_svarint(struct bc_reader *r, struct bc_cursor *c, int64_t *value);
 bool bc_byte(struct bc_reader *r, struct bc_cursor *c, uint8_t *value);
 /* A number of things of which each takes a byte or more, so that more than there are bytes is a lie. */
-bool bc_count(struct bc_reader *r, struct bc_cursor *c, uint32_t *count, const char *what);
+static inline bool bc_count(struct bc_reader *r, struct bc_cursor *c, uint32_t *count, const char *what) {
+  const uint8_t *at = c->at;
+  uint64_t n;
+  if (!bc_varint(r, c, &n)) {
+    return false;
+  }
+  if (n > (uint64_t)(c->end - c->at)) {
+    return bc_error(r, at, "%llu %s do not fit into the %zu bytes that are left", (unsigned long long)n, what,
+                    (size_t)(c->end - c->at));
+  }
+  *count = (uint32_t)n;
+  return true;
+}
 /* The next `size` bytes as a cursor. */
 bool bc_take(struct bc_reader *r, struct bc_cursor *c, uint64_t size, struct bc_cursor *part);
 /* Length and bytes. */
 bool bc_blob(struct bc_reader *r, struct bc_cursor *c, struct bc_cursor *blob);
 bool bc_section(struct bc_reader *r, struct bc_cursor *c, unsigned *id, struct bc_cursor *body);
 /* Varint that must be below `limit`. */
-bool bc_index(struct bc_reader *r, struct bc_cursor *c, uint32_t limit, const char *what, uint32_t *index);
+static inline bool bc_index(struct bc_reader *r, struct bc_cursor *c, uint32_t limit, const char *what,
+                            uint32_t *index) {
+  const uint8_t *at = c->at;
+  uint64_t value;
+  if (!bc_varint(r, c, &value)) {
+    return false;
+  }
+  if (value >= limit) {
+    return bc_error(r, at, "%s %llu of %u", what, (unsigned long long)value, limit);
+  }
+  *index = (uint32_t)value;
+  return true;
+}
 /* Interned id of a string by its index. */
 bool bc_string_id(struct bc_reader *r, uint32_t index, uint32_t *id);
 /* Varint: index of a string. */
@@ -220,6 +233,8 @@ bool bc_type(struct bc_reader *r, struct bc_cursor *c, struct ir_type *type);
 /* An attribute of one kind; E0003 when it is another. `what` for the message. */
 bool bc_attr_kind(struct bc_reader *r, struct bc_cursor *c, enum ir_attr_kind kind, const char *what,
                   struct ir_attr *attr);
+/* Index with a bit that says whether the attribute is there; 0 when not. */
+bool bc_optional_attr(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr);
 /* Count and attributes, or types, pushed on items. */
 bool bc_attr_list(struct bc_reader *r, struct bc_cursor *c);
 bool bc_type_list(struct bc_reader *r, struct bc_cursor *c);
@@ -229,6 +244,10 @@ bool bc_svarints(struct bc_reader *r, struct bc_cursor *c);
 bool bc_bits(struct bc_reader *r, struct bc_cursor *c, unsigned bits, bool is_signed, int64_t *value);
 /* INTEGER, BOOL or FLOAT of a type that was read. */
 bool bc_number(struct bc_reader *r, struct bc_cursor *c, struct ir_type type, struct ir_attr *attr);
+/* Attributes that VHLO encodes as MLIR does: ARRAY; TYPE; a number behind its type. */
+bool bc_array_attr(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr);
+bool bc_type_attr(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr);
+bool bc_number_attr(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr);
 /* DENSE of raw bytes as MLIR holds them. */
 bool bc_dense(struct bc_reader *r, struct ir_type type, struct bc_cursor blob, struct ir_attr *attr);
 /* Tensor or memref of dims; checks them and the element. */
@@ -247,12 +266,48 @@ bool bc_builtin_type(struct bc_reader *r, struct bc_cursor *c, struct ir_type *t
 bool bc_vhlo_attr(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr);
 bool bc_vhlo_type(struct bc_reader *r, struct bc_cursor *c, struct ir_type *type);
 bool bc_sdy_attr(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr);
+/* `kind`: BC_STABLEHLO or BC_CHLO. */
+bool bc_stablehlo_attr(struct bc_reader *r, struct bc_cursor *c, enum bc_dialect_kind kind, struct ir_attr *attr);
+bool bc_stablehlo_type(struct bc_reader *r, struct bc_cursor *c, struct ir_type *type);
+
+/* What VHLO and StableHLO share (bytecode_vhlo.c). Enumerator #dialect<mnemonic X> from its number. */
+bool bc_enum(struct bc_reader *r, struct bc_cursor *c, const char *dialect, const char *mnemonic, struct ir_attr *attr);
+/* #stablehlo.bounds<3, ?> and (1)2. */
+bool bc_bounds(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr);
+bool bc_sub_axis(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr);
+/* The same as the field sub_axis_info of an axis. */
+bool bc_sub_axis_field(struct bc_reader *r, struct bc_cursor *c);
+/* A field of a STRUCT, pushed on pairs: `attr`, or what comes next as i64, array<i64> or f64. */
+bool bc_field(struct bc_reader *r, const char *name, struct ir_attr attr);
+bool bc_number_field(struct bc_reader *r, struct bc_cursor *c, const char *name);
+bool bc_dims_field(struct bc_reader *r, struct bc_cursor *c, const char *name);
+bool bc_real_field(struct bc_reader *r, struct bc_cursor *c, const char *name);
+/* STRUCT of the fields that were pushed on pairs since `first`. */
+bool bc_finish_struct(struct bc_reader *r, const char *mnemonic, size_t first, struct ir_attr *attr);
 
 /* ---- operations -------------------------------------------------------------------------------------------------------- */
-/* Row of a VHLO operation by its name, or NULL (bytecode_vhlo_ops.c). */
-const struct vhlo_op_row *vhlo_op_find(const char *name, size_t length);
+/* Fills `known` of a name that is otherwise complete (bytecode_properties.c). */
+bool bc_know_attrs(struct bc_reader *r, struct bc_op_name *name);
+/* The same for one attribute of a name; `out` has its id. Rows of VHLO: bytecode_vhlo_ops.c. */
+void bc_describe_attr(const struct bc_reader *r, const struct bc_op_name *name, struct bc_op_attr *out);
+void bc_describe_vhlo_attr(const struct bc_op_name *name, const char *attr, struct bc_op_attr *out);
+void bc_find_defaults(struct bc_op_name *name);
+/* What is known of the attribute that stands at `place` among those of an operation; *other is used where the table has
+ * none. */
+const struct bc_op_attr *bc_known_attr(const struct bc_reader *r, const struct bc_op_name *name, uint32_t id,
+                                       size_t place, struct bc_op_attr *other);
 /* Turns the VHLO attributes pushed on pairs since `first` into those of StableHLO (bytecode_vhlo_ops.c). */
 bool bc_vhlo_op_attrs(struct bc_reader *r, const struct bc_op_name *name, size_t first, const uint8_t *at);
+/* array<i64: ...> or array<i1: ...> of a tensor of one dimension; other attributes as they are (bytecode_vhlo_ops.c). */
+bool bc_to_array(struct bc_reader *r, enum dtype element, struct ir_attr *attr);
+/* Names of the properties of an operation that is not VHLO, as in bc_op_name.attrs; NULL: not known
+ * (bytecode_properties.c). */
+const char *bc_properties_of(struct bc_reader *r, const char *name, enum ir_opcode opcode);
+/* Pushes the attributes of a dictionary, of properties, on pairs. */
+bool bc_push_dictionary(struct bc_reader *r, uint32_t index, const uint8_t *at);
+bool bc_push_properties(struct bc_reader *r, const struct bc_op_name *name, uint32_t index, const uint8_t *at);
+/* Brings the attributes pushed on pairs since `first` into the form that the text parser gives them. */
+bool bc_plain_op_attrs(struct bc_reader *r, const struct bc_op_name *name, size_t first);
 /* Reads the IR section into the module (bytecode_ir.c). */
 bool bc_ir_read(struct bc_reader *r);
 

@@ -7,17 +7,6 @@
 #include <string.h>
 
 #include "mlir/bytecode_int.h"
-#include "mlir/op_attrs.h"
-
-enum op_mask {
-  HAS_ATTRS = 1 << 0,
-  HAS_RESULTS = 1 << 1,
-  HAS_OPERANDS = 1 << 2,
-  HAS_SUCCESSORS = 1 << 3,
-  HAS_REGIONS = 1 << 4,
-  HAS_USE_LISTS = 1 << 5,
-  HAS_PROPERTIES = 1 << 6
-};
 
 /* A region while it is read: its range of values, and where the next definition goes. */
 struct region_state {
@@ -28,46 +17,6 @@ struct region_state {
 };
 
 /* ---- names ---------------------------------------------------------------------------------------------------------- */
-
-/* Properties of operations that are not VHLO. sdy operations have those of op_attrs.def, of which these are optional. */
-static const struct {
-  const char *name, *attrs;
-} known_properties[] = {{"builtin.module", "?sym_name ?sym_visibility"},
-                        {"builtin.unrealized_conversion_cast", ""},
-                        {"func.func", "?arg_attrs function_type ?no_inline ?res_attrs sym_name ?sym_visibility"},
-                        {"func.call", "?arg_attrs callee ?no_inline ?res_attrs"},
-                        {"func.return", ""},
-                        {"func.constant", "value"},
-                        {"sdy.data_flow_edge", "?sharding"},
-                        {"sdy.func_data_flow_edge", "?sharding"},
-                        {"sdy.named_computation", "?in_shardings name ?out_shardings"}};
-
-/* Names of the properties of an operation in the order of their encoding, or NULL. */
-static const char *find_properties(struct bc_reader *r, const char *name, enum ir_opcode opcode) {
-  for (size_t i = 0; i < sizeof known_properties / sizeof *known_properties; i++) {
-    if (strcmp(name, known_properties[i].name) == 0) {
-      return known_properties[i].attrs;
-    }
-  }
-  size_t count, length = 1;
-  const struct mlir_op_attr *rows = mlir_op_attrs(opcode, &count);
-  if (strncmp(name, "sdy.", 4) != 0 || opcode == IR_OP_UNKNOWN) {
-    return NULL;
-  }
-  for (size_t i = 0; i < count; i++) {
-    length += strlen(rows[i].name) + 1;
-  }
-  char *attrs = arena_alloc(&r->scratch, length), *end = attrs;
-  if (attrs == NULL) {
-    return NULL;
-  }
-  *end = '\0';
-  for (size_t i = 0; i < count; i++) {
-    end = stpcpy(end, rows[i].name);
-    end = stpcpy(end, i + 1 < count ? " " : "");
-  }
-  return attrs;
-}
 
 static bool resolve_vhlo(struct bc_reader *r, struct bc_op_name *name, const uint8_t *at) {
   const struct bc_string *text = &r->strings[name->name];
@@ -80,7 +29,7 @@ static bool resolve_vhlo(struct bc_reader *r, struct bc_op_name *name, const uin
   const char *full = ir_opcode_info((enum ir_opcode)name->opcode)->name;
   const char *in_function = name->opcode == IR_OP_RETURN ? "func.return" : full;
   return bc_intern(r, full, strlen(full), &name->id)
-         && bc_intern(r, in_function, strlen(in_function), &name->in_function_id);
+         && bc_intern(r, in_function, strlen(in_function), &name->in_function_id) && bc_know_attrs(r, name);
 }
 
 static bool resolve_name(struct bc_reader *r, struct bc_op_name *name, const uint8_t *at) {
@@ -98,18 +47,18 @@ static bool resolve_name(struct bc_reader *r, struct bc_op_name *name, const uin
   if (ok) {
     name->in_function_id = name->id;
     name->opcode = (uint16_t)ir_opcode_find(strbuf_text(&full), full.length);
-    name->attrs = find_properties(r, strbuf_text(&full), (enum ir_opcode)name->opcode);
+    name->attrs = bc_properties_of(r, strbuf_text(&full), (enum ir_opcode)name->opcode);
     if (name->opcode == IR_OP_UNKNOWN && strncmp(strbuf_text(&full), "stablehlo.", 10) == 0) {
       ok = bc_unknown(r, at, "operation '%.80s'", strbuf_text(&full));
     }
   }
   strbuf_release(&full);
-  return ok;
+  return ok && bc_know_attrs(r, name);
 }
 
 /* ---- attributes ----------------------------------------------------------------------------------------------------- */
 
-static bool push_dictionary(struct bc_reader *r, uint32_t index, const uint8_t *at) {
+bool bc_push_dictionary(struct bc_reader *r, uint32_t index, const uint8_t *at) {
   struct ir_attr dict;
   if (!bc_attr_at(r, index, at, &dict)) {
     return false;
@@ -127,64 +76,6 @@ static bool push_dictionary(struct bc_reader *r, uint32_t index, const uint8_t *
   return true;
 }
 
-/* One property: the index of an attribute, for optional ones with a bit that says whether it is there. */
-static bool read_property(struct bc_reader *r, struct bc_cursor *c, const char *word, size_t length) {
-  const uint8_t *at = c->at;
-  struct ir_attr attr;
-  uint32_t name;
-  if (*word == '?') {
-    uint64_t index;
-    word++;
-    length--;
-    if (!bc_varint(r, c, &index)) {
-      return false;
-    }
-    if ((index & 1) == 0) {
-      return true;
-    }
-    if (index >> 1 >= r->attr_count) {
-      return bc_error(r, at, "attribute %llu of %u", (unsigned long long)(index >> 1), r->attr_count);
-    }
-    if (!bc_attr_at(r, (uint32_t)(index >> 1), at, &attr)) {
-      return false;
-    }
-  } else if (!bc_attr(r, c, &attr)) {
-    return false;
-  }
-  return bc_intern(r, word, length, &name) && bc_push_pair(r, name, attr);
-}
-
-static bool push_properties(struct bc_reader *r, const struct bc_op_name *name, uint32_t index, const uint8_t *at) {
-  if (index >= r->property_count) {
-    return bc_error(r, at, "properties %u of %u", index, r->property_count);
-  }
-  struct bc_blob blob = r->properties[index];
-  struct bc_cursor c = {blob.data, blob.data + blob.size};
-  if (!name->is_registered) {
-    uint32_t dict;
-    return bc_index(r, &c, r->attr_count, "attribute", &dict) && push_dictionary(r, dict, at);
-  }
-  if (name->attrs == NULL) {
-    return bc_unknown(r, at, "the properties of operation '%.80s', which is not of a portable artifact",
-                      ir_text(r->m, name->id));
-  }
-  const char *list = name->attrs;
-  for (;;) {
-    list += strspn(list, " ");
-    size_t length = strcspn(list, " ");
-    if (length == 0) {
-      break;
-    }
-    if (!read_property(r, &c, list, length)) {
-      return false;
-    }
-    list += length;
-  }
-  return c.at == c.end
-         || bc_error(r, c.at, "%zu bytes too many in the properties of '%s'", (size_t)(c.end - c.at),
-                     ir_text(r->m, name->id));
-}
-
 struct named_pair {
   const char *text;
   uint32_t pair[2];
@@ -194,9 +85,22 @@ static int compare_pairs(const void *a, const void *b) {
   return strcmp(((const struct named_pair *)a)->text, ((const struct named_pair *)b)->text);
 }
 
+/* The names since `first` ascend, as properties do. */
+static bool is_sorted(const struct bc_reader *r, size_t first) {
+  for (size_t i = first + 2; i < r->pairs.count; i += 2) {
+    if (strcmp(ir_text(r->m, r->pairs.data[i - 2]), ir_text(r->m, r->pairs.data[i])) >= 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
 /* Sorts the pairs since `first` by name, and refuses a name that stands twice. */
 static bool sort_pairs(struct bc_reader *r, size_t first, const uint8_t *at) {
   size_t count = (r->pairs.count - first) / 2;
+  if (is_sorted(r, first)) {
+    return true;
+  }
   struct named_pair local[32];
   struct named_pair *pairs = count <= 32 ? local : malloc(count * sizeof *pairs);
   if (pairs == NULL) {
@@ -206,9 +110,7 @@ static bool sort_pairs(struct bc_reader *r, size_t first, const uint8_t *at) {
     const uint32_t *pair = r->pairs.data + first + 2 * i;
     pairs[i] = (struct named_pair){ir_text(r->m, pair[0]), {pair[0], pair[1]}};
   }
-  if (count) {
-    qsort(pairs, count, sizeof *pairs, compare_pairs);
-  }
+  qsort(pairs, count, sizeof *pairs, compare_pairs);
   bool ok = true;
   for (size_t i = 0; i < count && ok; i++) {
     memcpy(r->pairs.data + first + 2 * i, pairs[i].pair, sizeof pairs[i].pair);
@@ -235,8 +137,9 @@ static bool attr_set(struct bc_reader *r, struct bc_op_name *name, uint32_t name
   }
   size_t first = r->pairs.count;
   uint64_t weight = r->weight;
-  if ((dict && !push_dictionary(r, dict - 1, at)) || (properties && !push_properties(r, name, properties - 1, at))
-      || (name->vhlo && !bc_vhlo_op_attrs(r, name, first, at)) || !sort_pairs(r, first, at)) {
+  if ((dict && !bc_push_dictionary(r, dict - 1, at)) || (properties && !bc_push_properties(r, name, properties - 1, at))
+      || !(name->vhlo ? bc_vhlo_op_attrs(r, name, first, at) : bc_plain_op_attrs(r, name, first))
+      || !sort_pairs(r, first, at)) {
     return false;
   }
   size_t count = r->pairs.count - first;
@@ -664,18 +567,18 @@ static bool read_op(struct bc_reader *r, struct bc_cursor *c, struct region_stat
   }
   struct bc_op_name *name = &r->names.data[name_index];
   name->is_resolved = true;
-  if (!optional_index(r, c, mask & HAS_ATTRS, r->attr_count, "attribute", &dict)
-      || !optional_index(r, c, mask & HAS_PROPERTIES, r->property_count, "properties", &properties)
+  if (!optional_index(r, c, mask & BC_HAS_ATTRS, r->attr_count, "attribute", &dict)
+      || !optional_index(r, c, mask & BC_HAS_PROPERTIES, r->property_count, "properties", &properties)
       || ((dict || properties || name->vhlo) && !attr_set(r, name, name_index, dict, properties, at, &set))) {
     return false;
   }
   size_t words = r->words.count, uses = r->uses.count, result_number = 0;
-  if (((mask & HAS_RESULTS) && !read_types(r, c, &spec.result_count))
+  if (((mask & BC_HAS_RESULTS) && !read_types(r, c, &spec.result_count))
       || !reserve_values(r, region, spec.result_count, at, &result_number)
-      || ((mask & HAS_OPERANDS) && !read_operands(r, c, &spec.operand_count))
-      || ((mask & HAS_SUCCESSORS) && !read_successors(r, c, region, &spec.successor_count))
-      || ((mask & HAS_USE_LISTS) && !skip_use_lists(r, c, spec.result_count))
-      || ((mask & HAS_REGIONS) && !read_regions(r, c, name->opcode, &spec.region_count))) {
+      || ((mask & BC_HAS_OPERANDS) && !read_operands(r, c, &spec.operand_count))
+      || ((mask & BC_HAS_SUCCESSORS) && !read_successors(r, c, region, &spec.successor_count))
+      || ((mask & BC_HAS_USE_LISTS) && !skip_use_lists(r, c, spec.result_count))
+      || ((mask & BC_HAS_REGIONS) && !read_regions(r, c, name->opcode, &spec.region_count))) {
     return false;
   }
   const uint32_t *word = r->words.data + words;

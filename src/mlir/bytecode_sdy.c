@@ -7,51 +7,6 @@
 
 #include "mlir/bytecode_int.h"
 
-enum {
-  SDY_MANUAL_AXES,
-  SDY_MESH_AXIS,
-  SDY_MESH,
-  SDY_SUB_AXIS,
-  SDY_AXIS_REF,
-  SDY_DIMENSION,
-  SDY_SHARDING,
-  SDY_SHARDING_PER_VALUE,
-  SDY_DIM_MAPPING,
-  SDY_TENSOR_MAPPING,
-  SDY_RULE,
-  SDY_AXIS_REF_LIST,
-  SDY_AXIS_REF_LISTS,
-  SDY_ALL_TO_ALL,
-  SDY_ALL_TO_ALL_LIST,
-  SDY_SHARDING_UNREDUCED,
-  SDY_SHARDING_PER_VALUE_UNREDUCED,
-  SDY_SHARDING_REDUCTION
-};
-
-/* What an attribute that stands alone has in front of and behind its text within another one. */
-struct frame {
-  const char *prefix, *suffix;
-};
-
-static const struct frame frames[] = {[SDY_MANUAL_AXES] = {"#sdy<manual_axes", ">"},
-                                      [SDY_MESH_AXIS] = {"#sdy<mesh_axis(", ")>"},
-                                      [SDY_MESH] = {"#sdy.mesh", ""},
-                                      [SDY_SUB_AXIS] = {"#sdy<sub_axis_info", ">"},
-                                      [SDY_AXIS_REF] = {"#sdy<axis_ref(", ")>"},
-                                      [SDY_DIMENSION] = {"#sdy<dimension_sharding(", ")>"},
-                                      [SDY_SHARDING] = {"#sdy.sharding", ""},
-                                      [SDY_SHARDING_PER_VALUE] = {"#sdy.sharding_per_value<", ">"},
-                                      [SDY_DIM_MAPPING] = {"#sdy<dim_mapping(", ")>"},
-                                      [SDY_TENSOR_MAPPING] = {"#sdy<tensor_mapping", ">"},
-                                      [SDY_RULE] = {"#sdy.op_sharding_rule<", ">"},
-                                      [SDY_AXIS_REF_LIST] = {"#sdy<axis_ref_list", ">"},
-                                      [SDY_AXIS_REF_LISTS] = {"#sdy<list_of_axis_ref_lists", ">"},
-                                      [SDY_ALL_TO_ALL] = {"#sdy<all_to_all_param(", ")>"},
-                                      [SDY_ALL_TO_ALL_LIST] = {"#sdy<all_to_all_param_list", ">"},
-                                      [SDY_SHARDING_UNREDUCED] = {"#sdy.sharding", ""},
-                                      [SDY_SHARDING_PER_VALUE_UNREDUCED] = {"#sdy.sharding_per_value<", ">"},
-                                      [SDY_SHARDING_REDUCTION] = {"#sdy.sharding", ""}};
-
 static bool put_string(struct bc_reader *r, struct bc_cursor *c, struct strbuf *out) {
   const struct bc_string *text;
   if (!bc_string(r, c, &text)) {
@@ -70,9 +25,9 @@ static bool put_attr(struct bc_reader *r, struct ir_attr attr, const uint8_t *at
   if (!bc_put_attr_text(r, at, attr, out)) {
     return false;
   }
-  for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
-    size_t length = strlen(frames[i].prefix), tail = strlen(frames[i].suffix), have = out->length - start;
-    if (have >= length + tail && have > length && memcmp(out->data + start, frames[i].prefix, length) == 0
+  for (size_t i = 0; i < SDY_CODE_COUNT; i++) {
+    size_t length = strlen(bc_sdy_frames[i].prefix), tail = strlen(bc_sdy_frames[i].suffix), have = out->length - start;
+    if (have >= length + tail && have > length && memcmp(out->data + start, bc_sdy_frames[i].prefix, length) == 0
         && out->data[start + length] != '_') {
       memmove(out->data + start, out->data + start + length, have - length);
       out->length -= length + tail;
@@ -359,9 +314,9 @@ bool bc_sdy_attr(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr)
     return bc_unknown(r, at, "sdy attribute %llu", (unsigned long long)code);
   }
   struct strbuf text = {0};
-  strbuf_puts(&text, frames[code].prefix);
+  strbuf_puts(&text, bc_sdy_frames[code].prefix);
   bool ok = body(r, c, code, &text);
-  strbuf_puts(&text, frames[code].suffix);
+  strbuf_puts(&text, bc_sdy_frames[code].suffix);
   ok = ok && bc_text_attr(r, at, IR_ATTR_OPAQUE, &text, attr);
   strbuf_release(&text);
   return ok;

@@ -1,92 +1,14 @@
 /* Attributes and types of the VHLO dialect in bytecode, as those of StableHLO. What depends on the operation that has an
  * attribute comes later (bytecode_vhlo_ops.c). Path: bytecode_entry.c → here.
- * Codes and fields: VhloBytecode.cpp and VhloEnums.td of StableHLO 1.20.0; codes 21 to 23 and 42 from artifacts. */
+ * Codes and fields: VhloBytecode.cpp and VhloEnums.td of StableHLO 1.20.0; codes 21 to 25 and 42 from artifacts. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "mlir/bytecode_int.h"
 #include "mlir/mlir_parse.h"
 
-enum {
-  ATTR_ARRAY = 1,
-  ATTR_BOOL,
-  ATTR_COMPARISON_DIRECTION,
-  ATTR_COMPARISON_TYPE,
-  ATTR_API_VERSION,
-  ATTR_DICTIONARY,
-  ATTR_FFT_TYPE,
-  ATTR_FLOAT,
-  ATTR_INTEGER,
-  ATTR_OUTPUT_OPERAND_ALIAS,
-  ATTR_PRECISION,
-  ATTR_RNG_ALGORITHM,
-  ATTR_RNG_DISTRIBUTION,
-  ATTR_STRING,
-  ATTR_TENSOR,
-  ATTR_TRANSPOSE,
-  ATTR_TYPE,
-  ATTR_TYPE_EXTENSIONS,
-  ATTR_RESULT_ACCURACY_MODE,
-  ATTR_RESULT_ACCURACY,
-  ATTR_SUB_AXIS,
-  ATTR_AXIS_REF,
-  ATTR_REPLICA_GROUP_MESH_AXES
-};
-
-enum {
-  TYPE_COMPLEX = 1,
-  TYPE_FUNCTION = 8,
-  TYPE_TENSOR = 20,
-  TYPE_TENSOR_ENCODING = 21,
-  TYPE_TOKEN = 22,
-  TYPE_TUPLE = 23,
-  TYPE_QUANTIZED = 24,
-  TYPE_UNRANKED = 25,
-  TYPE_WITNESS = 26,
-  TYPE_QUANTIZED_AXIS = 30,
-  TYPE_NONE = 33,
-  TYPE_BUFFER = 41,
-  TYPE_FUTURE = 42
-};
-
-/* Enumerations: the value is an index into the names. */
-static const struct {
-  uint8_t code;
-  const char *mnemonic;
-  const char *values[6];
-} enums[] = {
-    {ATTR_COMPARISON_DIRECTION, "stablehlo.comparison_direction", {"EQ", "NE", "GE", "GT", "LE", "LT"}},
-    {ATTR_COMPARISON_TYPE, "stablehlo.comparison_type", {"NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"}},
-    {ATTR_FFT_TYPE, "stablehlo.fft_type", {"FFT", "IFFT", "RFFT", "IRFFT"}},
-    {ATTR_PRECISION, "stablehlo.precision", {"DEFAULT", "HIGH", "HIGHEST"}},
-    {ATTR_RNG_ALGORITHM, "stablehlo.rng_algorithm", {"DEFAULT", "THREE_FRY", "PHILOX"}},
-    {ATTR_RNG_DISTRIBUTION, "stablehlo.rng_distribution", {NULL, "UNIFORM", "NORMAL"}},
-    {ATTR_TRANSPOSE, "stablehlo.transpose", {"TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"}},
-    {ATTR_RESULT_ACCURACY_MODE, "stablehlo.result_accuracy_mode", {"DEFAULT", "HIGHEST", "TOLERANCE"}}};
-
-/* Scalar types by code. */
-static const uint8_t scalars[] = {[0] = DTYPE_I1,          [2] = DTYPE_BF16,        [3] = DTYPE_F16,
-                                  [4] = DTYPE_F32,         [5] = DTYPE_F64,         [6] = DTYPE_F8E4M3FN,
-                                  [7] = DTYPE_F8E5M2,      [9] = DTYPE_INDEX,       [10] = DTYPE_I4,
-                                  [11] = DTYPE_I8,         [12] = DTYPE_I16,        [13] = DTYPE_I32,
-                                  [14] = DTYPE_I64,        [15] = DTYPE_UI4,        [16] = DTYPE_UI8,
-                                  [17] = DTYPE_UI16,       [18] = DTYPE_UI32,       [19] = DTYPE_UI64,
-                                  [27] = DTYPE_F8E4M3FNUZ, [28] = DTYPE_F8E5M2FNUZ, [29] = DTYPE_F8E4M3B11FNUZ,
-                                  [31] = DTYPE_I2,         [32] = DTYPE_UI2,        [34] = DTYPE_TF32,
-                                  [35] = DTYPE_F8E4M3,     [36] = DTYPE_F8E3M4,     [37] = DTYPE_F4E2M1FN,
-                                  [38] = DTYPE_F6E2M3FN,   [39] = DTYPE_F6E3M2FN,   [40] = DTYPE_F8E8M0FNU};
-
 /* ---- attributes ----------------------------------------------------------------------------------------------------- */
-
-static bool array(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr) {
-  size_t first = r->items.count;
-  if (!bc_attr_list(r, c)) {
-    return false;
-  }
-  *attr = ir_attr_array(r->m, (const struct ir_attr *)(r->items.data + first), (uint32_t)(r->items.count - first));
-  r->items.count = first;
-  return bc_made(r, *attr);
-}
 
 struct named {
   uint32_t name, attr;
@@ -133,24 +55,31 @@ static bool dictionary(struct bc_reader *r, struct bc_cursor *c, struct ir_attr 
   return ok && bc_made(r, *attr);
 }
 
-static bool enumeration(struct bc_reader *r, struct bc_cursor *c, uint64_t code, struct ir_attr *attr) {
+static const char *enumerator(const char *mnemonic, uint64_t value) {
+  for (size_t i = 0; i < vhlo_enum_count; i++) {
+    const struct vhlo_enum_row *row = &vhlo_enums[i];
+    if (strcmp(row->mnemonic, mnemonic) == 0) {
+      return value < sizeof row->values / sizeof *row->values ? row->values[value] : NULL;
+    }
+  }
+  return NULL;
+}
+
+bool bc_enum(struct bc_reader *r, struct bc_cursor *c, const char *dialect, const char *mnemonic,
+             struct ir_attr *attr) {
   const uint8_t *at = c->at;
   uint64_t value;
+  char name[64];
+  int length = snprintf(name, sizeof name, "%s.%s", dialect, mnemonic);
   if (!bc_varint(r, c, &value)) {
     return false;
   }
-  for (size_t i = 0; i < sizeof enums / sizeof *enums; i++) {
-    if (enums[i].code != code) {
-      continue;
-    }
-    const char *name = value < sizeof enums[i].values / sizeof *enums[i].values ? enums[i].values[value] : NULL;
-    if (name == NULL) {
-      return bc_unknown(r, at, "value %llu of %s", (unsigned long long)value, enums[i].mnemonic);
-    }
-    *attr = ir_attr_enum(r->m, enums[i].mnemonic, strlen(enums[i].mnemonic), name, strlen(name));
-    return bc_made(r, *attr);
+  const char *text = enumerator(mnemonic, value);
+  if (text == NULL) {
+    return bc_unknown(r, at, "value %llu of %s", (unsigned long long)value, name);
   }
-  return bc_unknown(r, at, "vhlo attribute %llu", (unsigned long long)code);
+  *attr = ir_attr_enum(r->m, name, (size_t)length, text, strlen(text));
+  return bc_made(r, *attr);
 }
 
 /* 0 or 1 as BOOL, or the number of an interface as i32. */
@@ -168,11 +97,6 @@ static bool small_number(struct bc_reader *r, struct bc_cursor *c, bool is_bool,
   return bc_made(r, *attr);
 }
 
-static bool number(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr) {
-  struct ir_type type;
-  return bc_type(r, c, &type) && bc_number(r, c, type, attr);
-}
-
 static bool string(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr) {
   const struct bc_string *text;
   if (!bc_string(r, c, &text)) {
@@ -188,17 +112,7 @@ static bool tensor(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *att
   return bc_type(r, c, &type) && bc_blob(r, c, &blob) && bc_dense(r, type, blob, attr);
 }
 
-static bool type_attr(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr) {
-  struct ir_type type;
-  if (!bc_type(r, c, &type)) {
-    return false;
-  }
-  *attr = ir_attr_type(r->m, type);
-  return bc_made(r, *attr);
-}
-
-/* #stablehlo.bounds<3, ?> */
-static bool bounds(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr) {
+bool bc_bounds(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr) {
   const uint8_t *at = c->at;
   if (!bc_svarints(r, c)) {
     return false;
@@ -221,88 +135,133 @@ static bool bounds(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *att
 
 /* ---- attributes with fields ------------------------------------------------------------------------------------------- */
 
-/* STRUCT of the fields that were pushed on pairs since `first`. */
-static bool finish_struct(struct bc_reader *r, const char *mnemonic, size_t first, struct ir_attr *attr) {
+bool bc_finish_struct(struct bc_reader *r, const char *mnemonic, size_t first, struct ir_attr *attr) {
   *attr = ir_attr_struct(r->m, mnemonic, r->pairs.data + first, (uint32_t)((r->pairs.count - first) / 2));
   r->pairs.count = first;
   return bc_made(r, *attr);
 }
 
-static bool field(struct bc_reader *r, const char *name, struct ir_attr attr) {
+bool bc_field(struct bc_reader *r, const char *name, struct ir_attr attr) {
   uint32_t id;
   return bc_made(r, attr) && bc_intern(r, name, strlen(name), &id) && bc_push_pair(r, id, attr);
 }
 
-static bool number_field(struct bc_reader *r, struct bc_cursor *c, const char *name) {
+bool bc_number_field(struct bc_reader *r, struct bc_cursor *c, const char *name) {
   int64_t value;
-  return bc_svarint(r, c, &value) && field(r, name, ir_attr_integer(r->m, value, ir_type_scalar(r->m, DTYPE_I64)));
+  return bc_svarint(r, c, &value) && bc_field(r, name, ir_attr_integer(r->m, value, ir_type_scalar(r->m, DTYPE_I64)));
 }
 
-static bool dims_field(struct bc_reader *r, struct bc_cursor *c, const char *name) {
-  return bc_svarints(r, c) && field(r, name, ir_attr_i64s(r->m, r->dims.data, (uint32_t)r->dims.count));
+bool bc_dims_field(struct bc_reader *r, struct bc_cursor *c, const char *name) {
+  return bc_svarints(r, c) && bc_field(r, name, ir_attr_i64s(r->m, r->dims.data, (uint32_t)r->dims.count));
 }
 
-static bool real_field(struct bc_reader *r, struct bc_cursor *c, const char *name) {
+bool bc_real_field(struct bc_reader *r, struct bc_cursor *c, const char *name) {
   int64_t bits;
   return bc_bits(r, c, 64, false, &bits)
-         && field(r, name, ir_attr_float(r->m, (uint64_t)bits, ir_type_scalar(r->m, DTYPE_F64)));
+         && bc_field(r, name, ir_attr_float(r->m, (uint64_t)bits, ir_type_scalar(r->m, DTYPE_F64)));
 }
 
 static bool output_operand_alias(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr) {
   size_t first = r->pairs.count;
-  return dims_field(r, c, "output_tuple_indices") && number_field(r, c, "operand_index")
-         && dims_field(r, c, "operand_tuple_indices")
-         && finish_struct(r, "stablehlo.output_operand_alias", first, attr);
+  return bc_dims_field(r, c, "output_tuple_indices") && bc_number_field(r, c, "operand_index")
+         && bc_dims_field(r, c, "operand_tuple_indices")
+         && bc_finish_struct(r, "stablehlo.output_operand_alias", first, attr);
 }
 
 static bool result_accuracy(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr) {
   size_t first = r->pairs.count;
   struct ir_attr mode;
-  return real_field(r, c, "atol") && real_field(r, c, "rtol") && number_field(r, c, "ulps")
-         && bc_attr_kind(r, c, IR_ATTR_ENUM, "a mode of accuracy", &mode) && field(r, "mode", mode)
-         && finish_struct(r, "stablehlo.result_accuracy", first, attr);
+  return bc_real_field(r, c, "atol") && bc_real_field(r, c, "rtol") && bc_number_field(r, c, "ulps")
+         && bc_attr_kind(r, c, IR_ATTR_ENUM, "a mode of accuracy", &mode) && bc_field(r, "mode", mode)
+         && bc_finish_struct(r, "stablehlo.result_accuracy", first, attr);
 }
 
-/* (1)2 */
-static bool sub_axis(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr) {
+/* By itself it is #stablehlo.sub_axis_info<(1)2>; as a field of an axis "(1)2". */
+static const char sub_axis_prefix[] = "#stablehlo.sub_axis_info<";
+
+bool bc_sub_axis(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr) {
   const uint8_t *at = c->at;
   int64_t before, size;
   if (!bc_svarint(r, c, &before) || !bc_svarint(r, c, &size)) {
     return false;
   }
   struct strbuf text = {0};
-  strbuf_printf(&text, "(%lld)%lld", (long long)before, (long long)size);
+  strbuf_printf(&text, "%s(%lld)%lld>", sub_axis_prefix, (long long)before, (long long)size);
   bool ok = bc_text_attr(r, at, IR_ATTR_OPAQUE, &text, attr);
   strbuf_release(&text);
   return ok;
 }
 
+bool bc_sub_axis_field(struct bc_reader *r, struct bc_cursor *c) {
+  const uint8_t *at = c->at;
+  const size_t prefix = sizeof sub_axis_prefix - 1;
+  struct ir_attr sub;
+  if (!bc_attr_kind(r, c, IR_ATTR_OPAQUE, "a sub-axis", &sub)) {
+    return false;
+  }
+  const char *text = ir_text(r->m, ir_attr_get(r->m, sub)->text);
+  if (strncmp(text, sub_axis_prefix, prefix) != 0) {
+    return bc_error(r, at, "expected a sub-axis");
+  }
+  struct strbuf inside = {0};
+  strbuf_add(&inside, text + prefix, strlen(text) - prefix - 1);
+  bool ok = bc_text_attr(r, at, IR_ATTR_OPAQUE, &inside, &sub);
+  strbuf_release(&inside);
+  return ok && bc_field(r, "sub_axis_info", sub);
+}
+
 static bool axis_ref(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr) {
   size_t first = r->pairs.count;
-  struct ir_attr name, sub;
+  struct ir_attr name;
   uint64_t has_sub;
-  if (!bc_attr_kind(r, c, IR_ATTR_STRING, "the name of an axis", &name) || !field(r, "name", name)
+  if (!bc_attr_kind(r, c, IR_ATTR_STRING, "the name of an axis", &name) || !bc_field(r, "name", name)
       || !bc_varint(r, c, &has_sub)) {
     return false;
   }
-  if (has_sub && (!bc_attr_kind(r, c, IR_ATTR_OPAQUE, "a sub-axis", &sub) || !field(r, "sub_axis_info", sub))) {
+  if (has_sub && !bc_sub_axis_field(r, c)) {
     return false;
   }
-  return finish_struct(r, "stablehlo.axis_ref", first, attr);
+  return bc_finish_struct(r, "stablehlo.axis_ref", first, attr);
+}
+
+/* The name of a mesh, or a mesh. */
+static bool mesh_field(struct bc_reader *r, struct bc_cursor *c) {
+  struct ir_attr mesh;
+  const uint8_t *at = c->at;
+  if (!bc_attr(r, c, &mesh)) {
+    return false;
+  }
+  const struct ir_attr_data *data = ir_attr_get(r->m, mesh);
+  if (data->kind == IR_ATTR_STRING) {
+    uint32_t text = data->text;
+    mesh = ir_attr_text(r->m, IR_ATTR_SYMBOL, ir_text(r->m, text), intern_length(&r->m->strings, text),
+                        (struct ir_type){0});
+  } else if (data->kind != IR_ATTR_STRUCT) {
+    return bc_error(r, at, "expected a mesh or its name, found another attribute");
+  }
+  return bc_field(r, "mesh", mesh);
 }
 
 static bool replica_group_mesh_axes(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr) {
   size_t first = r->pairs.count;
-  struct ir_attr mesh, axes;
-  if (!bc_attr_kind(r, c, IR_ATTR_STRING, "the name of a mesh", &mesh)
-      || !bc_attr_kind(r, c, IR_ATTR_ARRAY, "a list of axes", &axes)) {
-    return false;
-  }
-  uint32_t text = ir_attr_get(r->m, mesh)->text;
-  mesh =
-      ir_attr_text(r->m, IR_ATTR_SYMBOL, ir_text(r->m, text), intern_length(&r->m->strings, text), (struct ir_type){0});
-  return field(r, "mesh", mesh) && field(r, "axes", axes)
-         && finish_struct(r, "stablehlo.replica_group_mesh_axes", first, attr);
+  struct ir_attr axes;
+  return mesh_field(r, c) && bc_attr_kind(r, c, IR_ATTR_ARRAY, "a list of axes", &axes) && bc_field(r, "axes", axes)
+         && bc_finish_struct(r, "stablehlo.replica_group_mesh_axes", first, attr);
+}
+
+static bool mesh_axis(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr) {
+  size_t first = r->pairs.count;
+  struct ir_attr name;
+  return bc_attr_kind(r, c, IR_ATTR_STRING, "the name of an axis", &name) && bc_field(r, "name", name)
+         && bc_number_field(r, c, "size") && bc_finish_struct(r, "stablehlo.mesh_axis", first, attr);
+}
+
+static bool mesh(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr) {
+  size_t first = r->pairs.count;
+  struct ir_attr axes, devices = {0};
+  return bc_attr_kind(r, c, IR_ATTR_ARRAY, "a list of axes", &axes) && bc_field(r, "axes", axes)
+         && bc_optional_attr(r, c, &devices) && (!devices.id || bc_field(r, "device_ids", devices))
+         && bc_finish_struct(r, "stablehlo.mesh", first, attr);
 }
 
 bool bc_vhlo_attr(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr) {
@@ -312,44 +271,48 @@ bool bc_vhlo_attr(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr
     return false;
   }
   switch (code) {
-  case ATTR_ARRAY:
-    return array(r, c, attr);
-  case ATTR_BOOL:
-  case ATTR_API_VERSION:
-    return small_number(r, c, code == ATTR_BOOL, attr);
-  case ATTR_DICTIONARY:
+  case VHLO_ARRAY:
+    return bc_array_attr(r, c, attr);
+  case VHLO_BOOL:
+  case VHLO_API_VERSION:
+    return small_number(r, c, code == VHLO_BOOL, attr);
+  case VHLO_DICTIONARY:
     return dictionary(r, c, attr);
-  case ATTR_FLOAT:
-  case ATTR_INTEGER:
-    return number(r, c, attr);
-  case ATTR_OUTPUT_OPERAND_ALIAS:
+  case VHLO_FLOAT:
+  case VHLO_INTEGER:
+    return bc_number_attr(r, c, attr);
+  case VHLO_OUTPUT_OPERAND_ALIAS:
     return output_operand_alias(r, c, attr);
-  case ATTR_STRING:
+  case VHLO_STRING:
     return string(r, c, attr);
-  case ATTR_TENSOR:
+  case VHLO_TENSOR:
     return tensor(r, c, attr);
-  case ATTR_TYPE:
-    return type_attr(r, c, attr);
-  case ATTR_TYPE_EXTENSIONS:
-    return bounds(r, c, attr);
-  case ATTR_RESULT_ACCURACY:
+  case VHLO_TYPE:
+    return bc_type_attr(r, c, attr);
+  case VHLO_TYPE_EXTENSIONS:
+    return bc_bounds(r, c, attr);
+  case VHLO_RESULT_ACCURACY:
     return result_accuracy(r, c, attr);
-  case ATTR_SUB_AXIS:
-    return sub_axis(r, c, attr);
-  case ATTR_AXIS_REF:
+  case VHLO_SUB_AXIS:
+    return bc_sub_axis(r, c, attr);
+  case VHLO_AXIS_REF:
     return axis_ref(r, c, attr);
-  case ATTR_REPLICA_GROUP_MESH_AXES:
+  case VHLO_REPLICA_GROUP_MESH_AXES:
     return replica_group_mesh_axes(r, c, attr);
-  case ATTR_COMPARISON_DIRECTION:
-  case ATTR_COMPARISON_TYPE:
-  case ATTR_FFT_TYPE:
-  case ATTR_PRECISION:
-  case ATTR_RNG_ALGORITHM:
-  case ATTR_RNG_DISTRIBUTION:
-  case ATTR_TRANSPOSE:
-  case ATTR_RESULT_ACCURACY_MODE:
-    return enumeration(r, c, code, attr);
-  default: /* 24 and 25, a mesh within replica groups, are in no artifact that was seen */
+  case VHLO_MESH_AXIS:
+    return mesh_axis(r, c, attr);
+  case VHLO_MESH:
+    return mesh(r, c, attr);
+  case VHLO_COMPARISON_DIRECTION:
+  case VHLO_COMPARISON_TYPE:
+  case VHLO_FFT_TYPE:
+  case VHLO_PRECISION:
+  case VHLO_RNG_ALGORITHM:
+  case VHLO_RNG_DISTRIBUTION:
+  case VHLO_TRANSPOSE:
+  case VHLO_RESULT_ACCURACY_MODE:
+    return bc_enum(r, c, "stablehlo", vhlo_enum_find(code)->mnemonic, attr);
+  default:
     return bc_unknown(r, at, "vhlo attribute %llu", (unsigned long long)code);
   }
 }
@@ -377,13 +340,13 @@ static bool shaped_type(struct bc_reader *r, struct bc_cursor *c, uint64_t code,
   const uint8_t *at = c->at;
   struct ir_attr encoding = {0};
   struct ir_type element;
-  if (code == TYPE_TENSOR_ENCODING && !bc_attr(r, c, &encoding)) {
+  if (code == VHLO_T_TENSOR_ENCODING && !bc_attr(r, c, &encoding)) {
     return false;
   }
   /* decoding the element may use dims: the shape is read again behind it */
   struct bc_cursor shape = *c;
   return bc_svarints(r, c) && bc_type(r, c, &element) && bc_svarints(r, &shape)
-         && bc_shaped(r, at, code == TYPE_BUFFER, element, encoding, type);
+         && bc_shaped(r, at, code == VHLO_T_BUFFER, element, encoding, type);
 }
 
 static bool complex_type(struct bc_reader *r, struct bc_cursor *c, struct ir_type *type) {
@@ -416,8 +379,6 @@ static bool unranked_type(struct bc_reader *r, struct bc_cursor *c, struct ir_ty
 
 /* ---- quantized types ---------------------------------------------------------------------------------------------------- */
 
-enum { FLAG_SIGNED = 1 };
-
 /* Flags, storage and expressed type. The flag says whether the storage is signed, its type has the width only. */
 static bool quantized_head(struct bc_reader *r, struct bc_cursor *c, struct ir_quant *quant) {
   static const uint8_t unsigned_of[DTYPE_COUNT] = {
@@ -430,7 +391,7 @@ static bool quantized_head(struct bc_reader *r, struct bc_cursor *c, struct ir_q
     return false;
   }
   const struct ir_type_data *s = ir_type_get(r->m, storage), *e = ir_type_get(r->m, expressed);
-  quant->storage = (flags & FLAG_SIGNED) || !unsigned_of[s->dtype] ? s->dtype : unsigned_of[s->dtype];
+  quant->storage = (flags & VHLO_QUANTIZED_SIGNED) || !unsigned_of[s->dtype] ? s->dtype : unsigned_of[s->dtype];
   quant->expressed = e->dtype;
   if (s->kind != IR_TYPE_SCALAR || e->kind != IR_TYPE_SCALAR || !dtype_is_integral((enum dtype)s->dtype)
       || !dtype_is_floating((enum dtype)e->dtype)) {
@@ -510,36 +471,36 @@ bool bc_vhlo_type(struct bc_reader *r, struct bc_cursor *c, struct ir_type *type
   if (!bc_varint(r, c, &code)) {
     return false;
   }
-  if (code < sizeof scalars && scalars[code] != DTYPE_NONE) {
-    *type = ir_type_scalar(r->m, (enum dtype)scalars[code]);
+  if (code < vhlo_scalar_count && vhlo_scalars[code].dtype != DTYPE_NONE) {
+    *type = ir_type_scalar(r->m, (enum dtype)vhlo_scalars[code].dtype);
     return true;
   }
   switch (code) {
-  case TYPE_COMPLEX:
+  case VHLO_T_COMPLEX:
     return complex_type(r, c, type);
-  case TYPE_FUNCTION:
+  case VHLO_T_FUNCTION:
     return list_type(r, c, IR_TYPE_FUNCTION, type);
-  case TYPE_TENSOR:
-  case TYPE_TENSOR_ENCODING:
-  case TYPE_BUFFER:
+  case VHLO_T_TENSOR:
+  case VHLO_T_TENSOR_ENCODING:
+  case VHLO_T_BUFFER:
     return shaped_type(r, c, code, type);
-  case TYPE_TOKEN:
+  case VHLO_T_TOKEN:
     *type = r->m->token_type;
     return true;
-  case TYPE_TUPLE:
+  case VHLO_T_TUPLE:
     return list_type(r, c, IR_TYPE_TUPLE, type);
-  case TYPE_FUTURE:
+  case VHLO_T_FUTURE:
     return list_type(r, c, IR_TYPE_FUTURE, type);
-  case TYPE_QUANTIZED:
+  case VHLO_T_QUANTIZED:
     return quantized_type(r, c, type);
-  case TYPE_QUANTIZED_AXIS:
+  case VHLO_T_QUANTIZED_AXIS:
     return quantized_axis_type(r, c, type);
-  case TYPE_UNRANKED:
+  case VHLO_T_UNRANKED:
     return unranked_type(r, c, type);
-  case TYPE_WITNESS:
+  case VHLO_T_WITNESS:
     *type = ir_type_opaque(r->m, "!shape.witness", strlen("!shape.witness"));
     return bc_made_type(r, *type);
-  case TYPE_NONE:
+  case VHLO_T_NONE:
     *type = r->m->none_type;
     return true;
   default:

@@ -5,80 +5,9 @@
 #include "mlir/bytecode_int.h"
 #include "mlir/op_attrs.h"
 
-enum struct_rule { STRUCT_OMIT, STRUCT_KEEP, STRUCT_HANDLE, STRUCT_ALGORITHM };
-enum attr_rule { RULE_SYMBOL, RULE_SYMBOLS, RULE_UNIT, RULE_DROP };
-enum default_value {
-  DEFAULT_ZERO,
-  DEFAULT_ONE,
-  DEFAULT_MINUS_ONE,
-  DEFAULT_EMPTY,
-  DEFAULT_NOTYPE, /* the enumerators from here on */
-  DEFAULT_DEFAULT
-};
-
-static const struct vhlo_op_row op_rows[] = {
-#define VHLO_OP(opcode, name, since, attrs) {name, IR_OP_##opcode, since, attrs},
-#define VHLO_STRUCT(opcode, name, mnemonic, rule, fields)
-#define VHLO_ATTR(opcode, name, rule)
-#define VHLO_DEFAULT(opcode, name, value)
-#include "mlir/vhlo_versions.def"
-#undef VHLO_OP
-#undef VHLO_STRUCT
-};
-
-static const struct struct_row {
-  uint16_t opcode;
-  uint8_t rule; /* enum struct_rule */
-  const char *name, *mnemonic, *fields;
-} struct_rows[] = {
-#define VHLO_OP(opcode, name, since, attrs)
-#define VHLO_STRUCT(opcode, name, mnemonic, rule, fields) {IR_OP_##opcode, STRUCT_##rule, name, mnemonic, fields},
-#include "mlir/vhlo_versions.def"
-#undef VHLO_ATTR
-#undef VHLO_STRUCT
-};
-
-static const struct attr_row {
-  uint16_t opcode;
-  uint8_t rule; /* enum attr_rule */
-  const char *name;
-} attr_rows[] = {
-#define VHLO_STRUCT(opcode, name, mnemonic, rule, fields)
-#define VHLO_ATTR(opcode, name, rule) {IR_OP_##opcode, RULE_##rule, name},
-#include "mlir/vhlo_versions.def"
-#undef VHLO_ATTR
-#undef VHLO_DEFAULT
-};
-
-static const struct default_row {
-  uint16_t opcode;
-  uint8_t value; /* enum default_value */
-  const char *name;
-} default_rows[] = {
-#define VHLO_ATTR(opcode, name, rule)
-#define VHLO_DEFAULT(opcode, name, value) {IR_OP_##opcode, DEFAULT_##value, name},
-#include "mlir/vhlo_versions.def"
-#undef VHLO_OP
-#undef VHLO_STRUCT
-#undef VHLO_ATTR
-#undef VHLO_DEFAULT
-};
-
-#define COUNT(rows) (sizeof(rows) / sizeof *(rows))
-
-const struct vhlo_op_row *vhlo_op_find(const char *name, size_t length) {
-  for (size_t i = 0; length && i < COUNT(op_rows); i++) {
-    if (op_rows[i].name[0] == name[0] && strncmp(op_rows[i].name, name, length) == 0 && op_rows[i].name[length] == 0) {
-      return &op_rows[i];
-    }
-  }
-  return NULL;
-}
-
 /* ---- values --------------------------------------------------------------------------------------------------------- */
 
-/* array<i64: ...> or array<i1: ...> of a tensor of one dimension; other attributes as they are. */
-static bool to_array(struct bc_reader *r, enum dtype element, struct ir_attr *attr) {
+bool bc_to_array(struct bc_reader *r, enum dtype element, struct ir_attr *attr) {
   struct ir_attr_data data = *ir_attr_get(r->m, *attr);
   if (data.kind != IR_ATTR_DENSE) {
     return true;
@@ -193,7 +122,7 @@ static bool is_empty(const struct ir_module *m, struct ir_attr attr) {
   }
 }
 
-static bool has_value(const struct ir_module *m, struct ir_attr attr, enum default_value value) {
+bool vhlo_has_default_value(const struct ir_module *m, struct ir_attr attr, enum vhlo_default_value value) {
   switch (value) {
   case DEFAULT_ZERO:
     return is_number(m, attr, 0);
@@ -203,6 +132,8 @@ static bool has_value(const struct ir_module *m, struct ir_attr attr, enum defau
     return is_number(m, attr, -1);
   case DEFAULT_EMPTY:
     return is_empty(m, attr);
+  case DEFAULT_KEPT:
+    return false;
   case DEFAULT_NOTYPE:
     return is_all(m, attr, "NOTYPE");
   default:
@@ -210,25 +141,41 @@ static bool has_value(const struct ir_module *m, struct ir_attr attr, enum defau
   }
 }
 
-static bool is_default(const struct ir_module *m, uint16_t opcode, const char *name, struct ir_attr attr) {
-  for (size_t i = 0; i < COUNT(default_rows); i++) {
-    if (default_rows[i].opcode == opcode && strcmp(default_rows[i].name, name) == 0) {
-      return has_value(m, attr, (enum default_value)default_rows[i].value);
+void bc_find_defaults(struct bc_op_name *name) {
+  size_t first = 0, end;
+  while (first < vhlo_default_row_count && vhlo_default_rows[first].opcode != name->opcode) {
+    first++;
+  }
+  for (end = first; end < vhlo_default_row_count && vhlo_default_rows[end].opcode == name->opcode; end++) {
+  }
+  name->defaults = vhlo_default_rows + first;
+  name->default_count = (uint32_t)(end - first);
+}
+
+void bc_describe_vhlo_attr(const struct bc_op_name *name, const char *attr, struct bc_op_attr *out) {
+  for (size_t i = 0; i < vhlo_attr_row_count && !out->rule; i++) {
+    const struct vhlo_attr_row *row = &vhlo_attr_rows[i];
+    if ((row->opcode == IR_OP_UNKNOWN || row->opcode == name->opcode) && strcmp(row->name, attr) == 0) {
+      out->rule = row;
     }
   }
-  return mlir_attr_is_default(m, mlir_op_attr_find((enum ir_opcode)opcode, name), attr);
+  for (uint32_t i = 0; i < name->default_count && !out->standard; i++) {
+    if (strcmp(name->defaults[i].name, attr) == 0) {
+      out->standard = &name->defaults[i];
+    }
+  }
+}
+
+/* Attributes that StableHLO states even where they have their default are none. */
+static bool is_default(struct ir_module *m, const struct bc_op_attr *known, struct ir_attr attr) {
+  if (known->row && known->row->stated) {
+    return false;
+  }
+  return known->standard ? vhlo_has_default_value(m, attr, (enum vhlo_default_value)known->standard->value)
+                         : mlir_attr_is_default(m, known->row, attr, &m->out_of_memory);
 }
 
 /* ---- structs ---------------------------------------------------------------------------------------------------------- */
-
-/* Next word of a list parted by blanks; NULL at the end. */
-static const char *next_word(const char **list, size_t *length) {
-  *list += strspn(*list, " ");
-  const char *word = *list;
-  *length = strcspn(word, " ");
-  *list += *length;
-  return *length ? word : NULL;
-}
 
 /* Takes the pair of that name out; attr 0 when there is none. */
 static struct ir_attr take_pair(struct bc_reader *r, size_t first, const char *name, size_t length) {
@@ -250,49 +197,48 @@ static bool ends_with(const char *word, size_t length, const char *end) {
 }
 
 /* One field as the text parser holds it: a list of dimensions, a number, or for algorithms whatever it is. */
-static bool convert_field(struct bc_reader *r, const struct struct_row *row, const char *word, size_t length,
+static bool convert_field(struct bc_reader *r, const struct vhlo_struct_row *row, const char *word, size_t length,
                           const uint8_t *at, struct ir_attr *attr) {
-  if (row->rule == STRUCT_ALGORITHM) {
+  if (row->rule == FIELDS_ALGORITHM) {
     return true;
   }
-  bool is_list =
-      ends_with(word, length, "_dims") || ends_with(word, length, "_dimensions") || ends_with(word, length, "_map");
-  if (!to_array(r, DTYPE_I64, attr)) {
+  bool is_list = vhlo_is_list_field(word, length);
+  if (!bc_to_array(r, DTYPE_I64, attr)) {
     return false;
   }
   return ir_attr_get(r->m, *attr)->kind == (is_list ? IR_ATTR_DENSE_ARRAY : IR_ATTR_INTEGER)
          || bc_error(r, at, "attribute '%.*s' is not %s", (int)length, word, is_list ? "a list" : "a number");
 }
 
-static bool is_left_out(struct bc_reader *r, const struct struct_row *row, struct ir_attr attr) {
+static bool is_left_out(struct bc_reader *r, const struct vhlo_struct_row *row, struct ir_attr attr) {
   const struct ir_attr_data *data = ir_attr_get(r->m, attr);
   return attr.id == 0
-         || (row->rule == STRUCT_OMIT
+         || (row->rule == FIELDS_OMIT
              && (data->kind == IR_ATTR_DENSE_ARRAY ? data->list_count == 0 : data->integer == 0));
 }
 
 /* Replaces the fields of a row by one attribute; pairs behind the operation's own ones hold the fields meanwhile. */
-static bool make_struct(struct bc_reader *r, const struct struct_row *row, size_t first, const uint8_t *at) {
+static bool make_struct(struct bc_reader *r, const struct vhlo_struct_row *row, size_t first, const uint8_t *at) {
   size_t fields = r->pairs.count, length;
   bool any = false, is_absent = false;
   const char *list = row->fields, *word;
   struct ir_attr zero = ir_attr_integer(r->m, 0, ir_type_scalar(r->m, DTYPE_I64));
-  while ((word = next_word(&list, &length)) != NULL) {
+  while ((word = vhlo_next_word(&list, &length)) != NULL) {
     struct ir_attr attr = take_pair(r, first, word, length);
     uint32_t id;
     if (attr.id && !convert_field(r, row, word, length, at, &attr)) {
       return false;
     }
-    if (row->rule == STRUCT_HANDLE) {
+    if (row->rule == FIELDS_HANDLE) {
       any |= attr.id && attr.id != zero.id;
       attr = attr.id ? attr : zero;
       word = ends_with(word, length, "_type") ? "type" : "handle";
       length = strlen(word);
-    } else if (row->rule == STRUCT_ALGORITHM && fields == r->pairs.count) {
+    } else if (row->rule == FIELDS_ALGORITHM && fields == r->pairs.count) {
       const struct ir_attr_data *data = ir_attr_get(r->m, attr);
       is_absent = attr.id == 0 || (data->kind == IR_ATTR_TYPE && ir_type_get(r->m, data->type)->kind == IR_TYPE_NONE);
     }
-    any |= row->rule != STRUCT_HANDLE && attr.id != 0;
+    any |= row->rule != FIELDS_HANDLE && attr.id != 0;
     if (!is_left_out(r, row, attr) && (!bc_intern(r, word, length, &id) || !bc_push_pair(r, id, attr))) {
       return false;
     }
@@ -310,13 +256,9 @@ static bool make_struct(struct bc_reader *r, const struct struct_row *row, size_
 /* ---- the attributes of an operation ------------------------------------------------------------------------------------- */
 
 /* Converts one attribute; 0 when it is left out. */
-static bool convert(struct bc_reader *r, uint16_t opcode, const char *name, const uint8_t *at, struct ir_attr *attr) {
-  for (size_t i = 0; i < COUNT(attr_rows); i++) {
-    const struct attr_row *row = &attr_rows[i];
-    if ((row->opcode != IR_OP_UNKNOWN && row->opcode != opcode) || strcmp(row->name, name) != 0) {
-      continue;
-    }
-    switch ((enum attr_rule)row->rule) {
+static bool convert(struct bc_reader *r, const struct bc_op_attr *known, const uint8_t *at, struct ir_attr *attr) {
+  if (known->rule) {
+    switch ((enum vhlo_attr_rule)known->rule->rule) {
     case RULE_SYMBOL:
       return to_symbol(r, at, attr);
     case RULE_SYMBOLS:
@@ -334,12 +276,11 @@ static bool convert(struct bc_reader *r, uint16_t opcode, const char *name, cons
       return true;
     }
   }
-  const struct mlir_op_attr *row = mlir_op_attr_find((enum ir_opcode)opcode, name);
-  if (row && row->form != MLIR_FORM_ANY
-      && !to_array(r, row->form == MLIR_FORM_I64_ARRAY ? DTYPE_I64 : DTYPE_I1, attr)) {
+  if (known->row && known->row->form != MLIR_FORM_ANY
+      && !bc_to_array(r, known->row->form == MLIR_FORM_I64_ARRAY ? DTYPE_I64 : DTYPE_I1, attr)) {
     return false;
   }
-  if (is_default(r->m, opcode, name, *attr)) {
+  if (is_default(r->m, known, *attr)) {
     attr->id = 0;
   }
   return true;
@@ -360,10 +301,9 @@ static void drop_layouts(struct bc_reader *r, size_t first) {
   }
 }
 
-static bool has_pair(const struct bc_reader *r, size_t first, const char *name, size_t length) {
+static bool has_pair(const struct bc_reader *r, size_t first, uint32_t id) {
   for (size_t i = first; i < r->pairs.count; i += 2) {
-    if (intern_length(&r->m->strings, r->pairs.data[i]) == length
-        && memcmp(ir_text(r->m, r->pairs.data[i]), name, length) == 0) {
+    if (r->pairs.data[i] == id) {
       return true;
     }
   }
@@ -372,11 +312,11 @@ static bool has_pair(const struct bc_reader *r, size_t first, const char *name, 
 
 /* VHLO leaves nothing out. */
 static bool check_complete(struct bc_reader *r, const struct bc_op_name *name, size_t first, const uint8_t *at) {
-  const char *list = name->attrs, *word;
-  size_t length;
-  while ((word = next_word(&list, &length)) != NULL) {
-    if (!has_pair(r, first, word, length)) {
-      return bc_error(r, at, "operation 'vhlo.%s' lacks the attribute '%.*s'", name->vhlo->name, (int)length, word);
+  for (uint32_t i = 0; i < name->property_count; i++) {
+    uint32_t id = name->known[i].id;
+    size_t place = first + 2 * i; /* where it stands unless the artifact has a dictionary */
+    if (!(place < r->pairs.count && r->pairs.data[place] == id) && !has_pair(r, first, id)) {
+      return bc_error(r, at, "operation 'vhlo.%s' lacks the attribute '%s'", name->vhlo->name, ir_text(r->m, id));
     }
   }
   return true;
@@ -386,8 +326,9 @@ bool bc_vhlo_op_attrs(struct bc_reader *r, const struct bc_op_name *name, size_t
   if (!check_complete(r, name, first, at)) {
     return false;
   }
-  for (size_t i = 0; i < COUNT(struct_rows); i++) {
-    if (struct_rows[i].opcode == name->opcode && !make_struct(r, &struct_rows[i], first, at)) {
+  bool has_structs = name->known_count > name->property_count;
+  for (size_t i = 0; i < vhlo_struct_row_count && has_structs; i++) {
+    if (vhlo_struct_rows[i].opcode == name->opcode && !make_struct(r, &vhlo_struct_rows[i], first, at)) {
       return false;
     }
   }
@@ -398,7 +339,8 @@ bool bc_vhlo_op_attrs(struct bc_reader *r, const struct bc_op_name *name, size_t
   for (size_t i = first; i < r->pairs.count; i += 2) {
     uint32_t id = r->pairs.data[i];
     struct ir_attr attr = {r->pairs.data[i + 1]};
-    if (attr.id && !convert(r, name->opcode, ir_text(r->m, id), at, &attr)) {
+    struct bc_op_attr other;
+    if (attr.id && !convert(r, bc_known_attr(r, name, id, (i - first) / 2, &other), at, &attr)) {
       return false;
     }
     if (attr.id) {
@@ -429,13 +371,15 @@ static bool plain_channel(struct ir_module *m, struct ir_op op) {
 }
 
 static bool plain_op(struct ir_module *m, struct ir_op op) {
-  for (size_t i = 0; i < COUNT(default_rows); i++) {
-    if (default_rows[i].opcode != ir_op_get(m, op)->opcode) {
+  for (size_t i = 0; i < vhlo_default_row_count; i++) {
+    if (vhlo_default_rows[i].opcode != ir_op_get(m, op)->opcode) {
       continue;
     }
-    struct ir_attr attr = ir_op_attr(m, op, default_rows[i].name);
-    if (attr.id && has_value(m, attr, (enum default_value)default_rows[i].value)
-        && !ir_op_set_attr(m, op, default_rows[i].name, (struct ir_attr){0})) {
+    struct ir_attr attr = ir_op_attr(m, op, vhlo_default_rows[i].name);
+    struct bc_op_attr known = {.row = mlir_op_attr_find(ir_op_code(m, op), vhlo_default_rows[i].name),
+                               .standard = &vhlo_default_rows[i]};
+    if (attr.id && is_default(m, &known, attr)
+        && !ir_op_set_attr(m, op, vhlo_default_rows[i].name, (struct ir_attr){0})) {
       return false;
     }
   }
