@@ -155,6 +155,11 @@ static void report(const struct ir_module *module, struct diag_list *diags, stru
   diag_at(diags, id, &module->source, data->offset, "'%s': %s", ir_text(module, data->name), text);
 }
 
+/* The specification numbers what a composite demands of its decomposition; calls have no section there. */
+static const char *composite_number(const struct ir_module *module, struct ir_op op, const char *number) {
+  return ir_op_code(module, op) == IR_OP_COMPOSITE ? number : "";
+}
+
 /* Nearest function name for a misspelt one; names are gathered only on this error path. */
 static void report_unresolved(const struct ir_module *module, struct diag_list *diags, struct ir_op op, uint32_t name) {
   VEC(const char *) names = {0};
@@ -170,6 +175,7 @@ static void report_unresolved(const struct ir_module *module, struct diag_list *
   if (near != NULL) {
     strbuf_printf(&text, "; did you mean '@%s'?", near);
   }
+  strbuf_puts(&text, composite_number(module, op, " (C2)"));
   report(module, diags, op, DIAG_E0207_UNRESOLVED_CALL, strbuf_text(&text));
   strbuf_release(&text);
   vec_release(&names);
@@ -183,18 +189,22 @@ static bool check_signature(const struct ir_module *module, struct diag_list *di
   }
   const struct ir_type_data *data = ir_type_get(module, type);
   const struct ir_op_data *call = ir_op_get(module, op);
+  /* the result of an async_start is a handle; the computation's results come from its async_done */
+  bool has_results = call->opcode != IR_OP_ASYNC_START;
   struct strbuf text = {0};
-  if (call->operand_count != data->input_count || call->result_count != data->count - data->input_count) {
+  bool is_about_inputs = call->operand_count != data->input_count;
+  if (is_about_inputs || (has_results && call->result_count != data->count - data->input_count)) {
     strbuf_printf(&text, "'@%s' has %u inputs and %u results, the call has %u and %u", ir_symbol_name(module, callee),
                   data->input_count, data->count - data->input_count, call->operand_count, call->result_count);
   }
-  for (uint32_t i = 0; text.length == 0 && i < data->count; i++) {
+  for (uint32_t i = 0; text.length == 0 && i < (has_results ? data->count : data->input_count); i++) {
     bool is_input = i < data->input_count;
     uint32_t index = is_input ? i : i - data->input_count;
     struct ir_type expected = {module->lists.data[data->first + i]};
     struct ir_type found =
         ir_value_type(module, is_input ? ir_op_operand(module, op, index) : ir_op_result(module, op, index));
     if (!types_agree(module, expected, found)) {
+      is_about_inputs = is_input;
       strbuf_printf(&text, "%s %u of '@%s' has type '", is_input ? "input" : "result", index,
                     ir_symbol_name(module, callee));
       type_text(module, expected, &text);
@@ -205,6 +215,7 @@ static bool check_signature(const struct ir_module *module, struct diag_list *di
   }
   bool is_fitting = text.length == 0;
   if (!is_fitting) {
+    strbuf_puts(&text, composite_number(module, op, is_about_inputs ? " (C3)" : " (C4)"));
     report(module, diags, op, DIAG_E0208_CALL_TYPE, strbuf_text(&text));
   }
   strbuf_release(&text);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/spec_table.h"
 #include "analyze/verify_int.h"
 #include "base/strbuf.h"
 
@@ -22,7 +23,10 @@ static enum constraint_rule count_rule(enum diag_id id) {
 
 static void report_count(struct infer *infer, struct ir_op op, enum diag_id id, const char *what, uint32_t found,
                          int min, int max) {
-  if (max < 0) {
+  unsigned label = id == DIAG_E0203_REGION_COUNT ? spec_region_label(ir_op_code(infer->module, op), found) : 0;
+  if (label != 0 && constraint_of(ir_op_code(infer->module, op), RULE_REGION_COUNT) == NULL) {
+    infer_error(infer, op, id, "expected %d region%s, found %u (I%u)", min, min == 1 ? "" : "s", found, label);
+  } else if (max < 0) {
     infer_error_rule(infer, op, count_rule(id), id, "expected at least %d %s%s, found %u", min, what,
                      min == 1 ? "" : "s", found);
   } else if (min == max) {
@@ -65,61 +69,16 @@ static bool check_required(struct infer *infer, struct ir_op op, const char *req
     memcpy(name, required, length);
     name[length] = '\0';
     if (ir_op_attr(infer->module, op, name).id == 0) {
-      infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "required attribute '%s' is missing", name);
+      unsigned label = spec_label(ir_op_code(infer->module, op), name);
+      infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE,
+                  label != 0 ? "required attribute '%s' is missing (I%u)" : "required attribute '%s' is missing", name,
+                  label);
       return false;
     }
     required += length;
     required += strspn(required, " ");
   }
   return true;
-}
-
-/* INFER_... bit of an element type; 0 when it is something else (index counts as signed). */
-static unsigned class_of(const struct ir_module *module, struct ir_type element) {
-  const struct ir_type_data *data = ir_type_get(module, element);
-  if (data->kind == IR_TYPE_QUANTIZED) {
-    return INFER_QUANT;
-  }
-  if (data->kind != IR_TYPE_SCALAR) {
-    return 0;
-  }
-  switch (dtype_class_of((enum dtype)data->dtype)) {
-  case DTYPE_CLASS_BOOL:
-    return INFER_BOOL;
-  case DTYPE_CLASS_SINT:
-  case DTYPE_CLASS_INDEX:
-    return INFER_SINT;
-  case DTYPE_CLASS_UINT:
-    return INFER_UINT;
-  case DTYPE_CLASS_FLOAT:
-    return INFER_FLOAT;
-  case DTYPE_CLASS_COMPLEX:
-    return INFER_COMPLEX;
-  case DTYPE_CLASS_NONE:
-    break;
-  }
-  return 0;
-}
-
-static bool check_class(struct infer *infer, struct ir_op op, unsigned classes) {
-  if (classes == 0 || ir_op_get(infer->module, op)->operand_count == 0) {
-    return true;
-  }
-  struct ir_type type = ir_value_type(infer->module, ir_op_operand(infer->module, op, 0));
-  const struct ir_type_data *data = ir_type_get(infer->module, type);
-  if (data->kind != IR_TYPE_TENSOR && data->kind != IR_TYPE_UNRANKED) {
-    return true;
-  }
-  unsigned bits = class_of(infer->module, data->element);
-  if (bits == 0 || (bits & classes) != 0) {
-    return true;
-  }
-  struct strbuf text = {0};
-  type_text(infer->module, type, &text);
-  infer_error(infer, op, DIAG_E0204_OPERAND_TYPE,
-              "operand 0 has type '%s', whose elements this operation does not take", strbuf_text(&text));
-  strbuf_release(&text);
-  return false;
 }
 
 /* mhlo.x that is read as stablehlo.x: mhlo has forms of its own (async_start without a region, all_to_all of several
@@ -131,10 +90,9 @@ static bool is_borrowed(const struct ir_module *module, struct ir_op op, enum ir
 
 static bool check_op(struct infer *infer, struct ir_op op, const struct infer_row *row) {
   verify_fn verify = verify_find(ir_op_code(infer->module, op));
-  return check_counts(infer, op)
-         && (row == NULL || (check_required(infer, op, row->required) && check_class(infer, op, row->classes)))
-         && (!infer->has_odd_types || verify_plain_types(infer, op))
-         && (infer->module->quants.count == 0 || verify_quantized(infer, op)) && (verify == NULL || verify(infer, op));
+  return check_counts(infer, op) && (!infer->has_odd_types || verify_plain_types(infer, op)) && verify_inputs(infer, op)
+         && (row == NULL || check_required(infer, op, row->required))
+         && (infer->module->quants.count <= 1 || verify_quantized(infer, op)) && (verify == NULL || verify(infer, op));
 }
 
 static void visit_op(struct infer *infer, struct ir_op op) {
@@ -185,6 +143,54 @@ void infer_region(struct infer *infer, struct ir_op op, uint32_t index) {
 
 /* ---- functions and calls ---- */
 
+/* `format` takes a number and the texts of two types. */
+__attribute__((format(printf, 4, 0))) static void report_types(struct infer *infer, struct ir_op op, enum diag_id id,
+                                                               const char *format, uint32_t number, struct ir_type x,
+                                                               struct ir_type y) {
+  struct strbuf a = {0}, b = {0}, text = {0};
+  type_text(infer->module, x, &a);
+  type_text(infer->module, y, &b);
+  strbuf_printf(&text, format, number, strbuf_text(&a), strbuf_text(&b));
+  infer_error(infer, op, id, "%s", strbuf_text(&text));
+  strbuf_release(&a);
+  strbuf_release(&b);
+  strbuf_release(&text);
+}
+
+static void check_arguments(struct infer *infer, struct ir_op op, struct ir_type type, struct ir_block body) {
+  const struct ir_module *module = infer->module;
+  const struct ir_type_data *data = ir_type_get(module, type);
+  uint32_t count = ir_block_get(module, body)->argument_count;
+  if (data->input_count != count) {
+    infer_error(infer, op, DIAG_E0211_REGION, "the type has %u inputs but the body has %u arguments", data->input_count,
+                count);
+    return;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    struct ir_type expected = {module->lists.data[data->first + i]};
+    struct ir_type found = ir_value_type(module, ir_block_argument(module, body, i));
+    if (!types_agree(module, expected, found)) {
+      report_types(infer, op, DIAG_E0211_REGION, "input %u of the type is '%s', but the body takes '%s'", i, expected,
+                   found);
+      return;
+    }
+  }
+}
+
+/* Every block of a function ends with a return, or with an operation that may be one. */
+static void check_ends(struct infer *infer, struct ir_op op, struct ir_block block) {
+  struct ir_module *module = infer->module;
+  for (; block.id != 0; block = ir_block_get(module, block)->next) {
+    struct ir_op last = ir_block_terminator(module, block);
+    enum ir_opcode code = last.id != 0 ? ir_op_code(module, last) : IR_OP_UNKNOWN;
+    if (last.id == 0 || (code != IR_OP_UNKNOWN && !ir_opcode_has(code, IR_TRAIT_TERMINATOR))) {
+      infer_error(infer, last.id != 0 ? last : op, DIAG_E0211_REGION,
+                  "a block of the function does not end with a return");
+      return;
+    }
+  }
+}
+
 void infer_op_function(struct infer *infer, struct ir_op op) {
   struct ir_module *module = infer->module;
   struct ir_type type = ir_function_type(module, op);
@@ -194,15 +200,13 @@ void infer_op_function(struct infer *infer, struct ir_op op) {
     return;
   }
   if (body.id != 0) {
-    uint32_t inputs = ir_type_get(module, type)->input_count;
-    if (inputs != ir_block_get(module, body)->argument_count) {
-      infer_error(infer, op, DIAG_E0211_REGION, "the type has %u inputs but the body has %u arguments", inputs,
-                  ir_block_get(module, body)->argument_count);
-    }
+    check_arguments(infer, op, type, body);
+    check_ends(infer, op, body);
   }
-  if (module->quants.count > 0) {
+  if (module->quants.count > 1) {
     verify_quantized_arguments(infer, op);
   }
+  verify_function_shardings(infer, op);
   infer_region(infer, op, 0);
 }
 
@@ -229,13 +233,8 @@ void infer_op_return(struct infer *infer, struct ir_op op) {
     struct ir_type expected = {module->lists.data[data.first + data.input_count + i]};
     struct ir_type found = ir_value_type(module, ir_op_operand(module, op, i));
     if (!types_agree(module, expected, found)) {
-      struct strbuf a = {0}, b = {0};
-      type_text(module, expected, &a);
-      type_text(module, found, &b);
-      infer_error(infer, op, DIAG_E0205_RESULT_TYPE, "result %u of the function is '%s', but '%s' is returned", i,
-                  strbuf_text(&a), strbuf_text(&b));
-      strbuf_release(&a);
-      strbuf_release(&b);
+      report_types(infer, op, DIAG_E0205_RESULT_TYPE, "result %u of the function is '%s', but '%s' is returned", i,
+                   expected, found);
       return;
     }
   }
@@ -556,6 +555,7 @@ enum status analyze_infer(struct ir_module *module, struct diag_list *diags) {
   free(infer.is_reported);
   map_release(&infer.argument_constants);
   map_release(&infer.fixed_loops);
+  vec_release(&infer.meshes);
   vec_release(&infer.constants);
   analyze_symbols_release(&symbols);
   if (infer.status != STATUS_OK) {

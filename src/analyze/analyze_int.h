@@ -127,7 +127,17 @@ struct ir_op argument_owner(const struct ir_module *module, struct ir_value valu
 /* Terminator of region i's entry block, or 0. */
 struct ir_op region_terminator(const struct ir_module *module, struct ir_op op, uint32_t region);
 
+/* Element type of what a body returns at `index`, 0 when unknown. */
+struct ir_type returned_element(const struct ir_module *module, struct ir_op op, uint32_t region, uint32_t index);
+
 /* ---- inference ---- */
+enum { KNOWN_TYPES = 64 };
+/* A type that was found to be a tensor with elements of these classes: programs have few types and many operands. */
+struct known_type {
+  uint32_t type;
+  uint16_t classes;
+};
+
 struct infer {
   struct ir_module *module;
   struct diag_list *diags;
@@ -137,6 +147,9 @@ struct infer {
   struct map argument_constants;
   VEC(struct fold_const) constants;
   struct map fixed_loops; /* while ops whose carried types must not be refined */
+  struct known_type known_types[KNOWN_TYPES]; /* by a hash; of verify_inputs.c */
+  VEC(struct ir_op) meshes; /* sdy.mesh operations, listed when the first sharding is checked */
+  bool has_meshes;
   unsigned depth; /* of regions */
   uint32_t fold_overflow; /* after infer_constant said no: an operation whose result does not fit its type; 0 = none */
   unsigned quiet; /* > 0: messages are dropped */
@@ -149,18 +162,22 @@ struct infer {
 
 /* What inference knows of an operation. */
 struct infer_row {
-  uint16_t classes; /* element classes that operand 0 may have (enum infer_class bits), 0 = any */
   const char *required; /* attributes that must be present, separated by spaces; NULL = none */
   void (*infer)(struct infer *infer, struct ir_op op); /* after the regions were visited; may be NULL */
   bool visits_regions; /* `infer` visits the regions itself */
 };
+/* Classes of elements. */
 enum infer_class {
   INFER_BOOL = 1 << 0,
   INFER_SINT = 1 << 1,
   INFER_UINT = 1 << 2,
   INFER_FLOAT = 1 << 3,
   INFER_COMPLEX = 1 << 4,
-  INFER_QUANT = 1 << 5,
+  INFER_QUANT = 1 << 5, /* quantized per tensor */
+  INFER_AXIS = 1 << 6, /* quantized along an axis */
+  INFER_TOKEN = 1 << 7, /* no tensor but a token */
+  INFER_INDEX = 1 << 9, /* index: sizes and shapes only */
+  INFER_TUPLE = 1 << 8, /* no tensor but a tuple of them, as HLO passes several */
   INFER_INT = INFER_SINT | INFER_UINT
 };
 /* Row of an opcode or NULL. */
@@ -206,7 +223,7 @@ extern const struct window_names window_names_reduce, window_names_conv;
 
 /* clang-format off */
 #define INFER_FUNCTIONS(X)                                                                                            \
-  X(same) X(result_bool) X(compare) X(complex) X(real_part) X(shape_only) X(select) X(clamp) X(broadcasting)          \
+  X(same) X(dequantize) X(result_bool) X(compare) X(complex) X(real_part) X(shape_only) X(select) X(clamp) X(broadcasting)          \
   X(reshape) X(broadcast) X(broadcast_in_dim) X(transpose) X(slice) X(concatenate) X(pad) X(reverse) X(iota)          \
   X(dynamic_slice) X(dynamic_update_slice) X(bitcast_convert) X(constant) X(tuple) X(get_tuple_element) X(forward)    \
   X(get_dimension_size) X(set_dimension_size) X(top_k) X(fft) X(cholesky) X(triangular_solve) X(batch_norm) X(rng)    \
@@ -214,7 +231,7 @@ extern const struct window_names window_names_reduce, window_names_conv;
   X(dynamic_iota) X(dynamic_pad) X(real_dynamic_slice) X(custom_call) X(gather) X(dynamic_gather) X(scatter) X(dot)   \
   X(dot_general) X(convolution) X(dynamic_conv) X(einsum) X(while) X(branches) X(reduce) X(map) X(sort)               \
   X(reduce_window) X(select_and_scatter) X(all_gather) X(all_reduce) X(all_to_all) X(reduce_scatter)                  \
-  X(same_variadic) X(call) X(function) X(return)
+  X(same_variadic) X(async_done) X(call) X(function) X(return)
 /* clang-format on */
 #define INFER_DECLARE(name) void infer_op_##name(struct infer *infer, struct ir_op op);
 INFER_FUNCTIONS(INFER_DECLARE)

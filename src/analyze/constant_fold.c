@@ -243,7 +243,9 @@ static bool fold_concatenate(struct fold *fold, struct ir_op op, const struct fo
                              struct fold_const *out) {
   struct shape shape;
   uint32_t operands = ir_op_get(fold->module, op)->operand_count;
-  if (!shape_of(fold->module, ir_op_result(fold->module, op, 0), &shape) || shape.rank != 1) {
+  /* along dimension 0 the elements of the operands follow each other, whatever the rank */
+  if (!shape_of(fold->module, ir_op_result(fold->module, op, 0), &shape)
+      || int_of(fold->module, op, "dimension", -1) != 0) {
     return false;
   }
   out->count = 0;

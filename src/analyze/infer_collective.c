@@ -2,10 +2,11 @@
  * of devices of the run, so only divisibility is checked. */
 #include "analyze/analyze_int.h"
 
-static bool collective_dim(struct infer *infer, struct ir_op op, const char *name, uint32_t rank, int64_t *out) {
+static bool collective_dim(struct infer *infer, struct ir_op op, const char *name, uint32_t rank,
+                           enum constraint_rule rule, int64_t *out) {
   *out = int_of(infer->module, op, name, -1);
   if (*out < 0 || *out >= (int64_t)rank) {
-    infer_error_rule(infer, op, RULE_DIMENSION, DIAG_E0206_ATTRIBUTE_VALUE, "'%s' is %lld, but the rank is %u", name,
+    infer_error_rule(infer, op, rule, DIAG_E0206_ATTRIBUTE_VALUE, "'%s' is %lld, but the rank is %u", name,
                      (long long)*out, rank);
     return false;
   }
@@ -31,6 +32,22 @@ static bool is_multiple(int64_t whole, int64_t part) {
   return part == 0 ? whole == 0 : whole % part == 0;
 }
 
+/* Members of each process group, where the program says so: dense groups of one partition, or of flattened ids. */
+static int64_t group_members(const struct ir_module *module, struct ir_op op) {
+  struct ir_attr groups = ir_op_attr(module, op, "replica_groups"), channel = ir_op_attr(module, op, "channel_handle");
+  struct ir_attr flag = ir_op_attr(module, op, "use_global_device_ids");
+  bool is_global =
+      flag.id != 0 && (ir_attr_get(module, flag)->kind == IR_ATTR_UNIT || ir_attr_get(module, flag)->integer != 0);
+  struct ints handle = {0};
+  struct shape shape;
+  bool has_channel = channel.id != 0 && ints_from_attr(module, ir_attr_field(module, channel, "handle"), &handle)
+                     && handle.count == 1 && handle.v[0] > 0;
+  bool is_table = groups.id != 0 && ir_attr_get(module, groups)->kind == IR_ATTR_DENSE
+                  && shape_from_type(module, ir_attr_get(module, groups)->type, &shape) && shape.rank == 2
+                  && shape.dims[0] > 0 && shape.dims[1] > 0;
+  return is_table && (is_global || !has_channel) ? shape.dims[1] : IR_DYNAMIC;
+}
+
 void infer_op_all_gather(struct infer *infer, struct ir_op op) {
   uint32_t count;
   if (!check_pairs(infer, op, &count)) {
@@ -43,7 +60,7 @@ void infer_op_all_gather(struct infer *infer, struct ir_op op) {
         || !shape_of(infer->module, ir_op_result(infer->module, op, i), &to)) {
       continue;
     }
-    if (!collective_dim(infer, op, "all_gather_dim", from.rank, &dim)) {
+    if (!collective_dim(infer, op, "all_gather_dim", from.rank, RULE_DIMENSION, &dim)) {
       return;
     }
     if (to.rank == from.rank && !is_multiple(to.dims[dim], from.dims[dim])) {
@@ -62,7 +79,13 @@ void infer_op_reduce_scatter(struct infer *infer, struct ir_op op) {
   int64_t dim;
   if (!shape_of(infer->module, ir_op_operand(infer->module, op, 0), &from)
       || !shape_of(infer->module, ir_op_result(infer->module, op, 0), &to)
-      || !collective_dim(infer, op, "scatter_dimension", from.rank, &dim)) {
+      || !collective_dim(infer, op, "scatter_dimension", from.rank, RULE_DIMENSION, &dim)) {
+    return;
+  }
+  int64_t members = group_members(infer->module, op);
+  if (dim_is_static(members) && !is_multiple(from.dims[dim], members)) {
+    infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "dimension %lld of size %lld does not divide into %lld parts (C1)",
+                (long long)dim, (long long)from.dims[dim], (long long)members);
     return;
   }
   if (to.rank == from.rank && !is_multiple(from.dims[dim], to.dims[dim])) {
@@ -106,8 +129,8 @@ void infer_op_all_to_all(struct infer *infer, struct ir_op op) {
     if (!shape_of(infer->module, ir_op_operand(infer->module, op, i), &shape)) {
       continue;
     }
-    if (!collective_dim(infer, op, "split_dimension", shape.rank, &split)
-        || !collective_dim(infer, op, "concat_dimension", shape.rank, &concat)) {
+    if (!collective_dim(infer, op, "split_dimension", shape.rank, RULE_DIMENSION, &split)
+        || !collective_dim(infer, op, "concat_dimension", shape.rank, RULE_DIMENSION_2, &concat)) {
       return;
     }
     if (!is_multiple(shape.dims[split], parts)) {

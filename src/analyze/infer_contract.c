@@ -39,27 +39,29 @@ void infer_op_dot(struct infer *infer, struct ir_op op) {
 static bool pair_dims(struct infer *infer, struct ir_op op, const char *what, const struct shape *lhs,
                       const struct shape *rhs, const struct ints *l, const struct ints *r, bool *lhs_used,
                       bool *rhs_used) {
+  bool is_batch = what[0] == 'b';
   if (l->count != r->count) {
-    infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "%u and %u %s dimensions (C1, C2)", l->count, r->count, what);
+    infer_error_rule(infer, op, is_batch ? RULE_BATCH_COUNT : RULE_CONTRACT_COUNT, DIAG_E0206_ATTRIBUTE_VALUE,
+                     "%u and %u %s dimensions", l->count, r->count, what);
     return false;
   }
-  bool is_batch = what[0] == 'b';
   if (!infer_check_dims_rule(infer, op, what, l, lhs->rank, is_batch ? RULE_LHS_BATCH : RULE_LHS_CONTRACT,
-                             RULE_DIMS_UNIQUE)
+                             RULE_LHS_UNIQUE)
       || !infer_check_dims_rule(infer, op, what, r, rhs->rank, is_batch ? RULE_RHS_BATCH : RULE_RHS_CONTRACT,
-                                RULE_DIMS_UNIQUE)) {
+                                RULE_RHS_UNIQUE)) {
     return false;
   }
   for (uint32_t i = 0; i < l->count; i++) {
     if (lhs_used[l->v[i]] || rhs_used[r->v[i]]) {
-      infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "a dimension is both batching and contracting (C3, C4)");
+      infer_error_rule(infer, op, lhs_used[l->v[i]] ? RULE_LHS_UNIQUE : RULE_RHS_UNIQUE, DIAG_E0206_ATTRIBUTE_VALUE,
+                       "a dimension is both batching and contracting");
       return false;
     }
     lhs_used[l->v[i]] = rhs_used[r->v[i]] = true;
     if (!dims_agree(lhs->dims[l->v[i]], rhs->dims[r->v[i]])) {
-      infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "%s dimensions %lld and %lld have sizes %lld and %lld (C9, C10)",
-                  what, (long long)l->v[i], (long long)r->v[i], (long long)lhs->dims[l->v[i]],
-                  (long long)rhs->dims[r->v[i]]);
+      infer_error_rule(infer, op, is_batch ? RULE_BATCH_SIZE : RULE_CONTRACT_SIZE, DIAG_E0204_OPERAND_TYPE,
+                       "%s dimensions %lld and %lld have sizes %lld and %lld", what, (long long)l->v[i],
+                       (long long)r->v[i], (long long)lhs->dims[l->v[i]], (long long)rhs->dims[r->v[i]]);
       return false;
     }
   }
@@ -171,7 +173,7 @@ static bool is_dimension(int64_t value, uint32_t rank) {
 /* Every dimension of a rank-`rank` shape is named once. */
 static bool is_cover(uint32_t rank, int64_t a, int64_t b, const struct ints *spatial) {
   bool is_used[SHAPE_MAX_RANK] = {false};
-  if (spatial->count + 2 != rank || !is_dimension(a, rank) || !is_dimension(b, rank) || a == b) {
+  if (!is_dimension(a, rank) || !is_dimension(b, rank) || a == b) {
     return false;
   }
   is_used[a] = is_used[b] = true;
@@ -180,6 +182,34 @@ static bool is_cover(uint32_t rank, int64_t a, int64_t b, const struct ints *spa
       return false;
     }
     is_used[spatial->v[i]] = true;
+  }
+  return true;
+}
+
+/* The three lists of dimension numbers: as many spatial dimensions as the rank asks for, and each dimension once. */
+static bool check_conv_dims(struct infer *infer, struct ir_op op, const struct conv_dims *dims, uint32_t rank) {
+  const struct {
+    const char *name;
+    int64_t a, b;
+    const struct ints *spatial;
+    int count_number, cover_number;
+  } lists[] = {{"input", dims->input_batch, dims->input_feature, &dims->input_spatial, 12, 13},
+               {"kernel", dims->kernel_input, dims->kernel_output, &dims->kernel_spatial, 17, 18},
+               {"output", dims->output_batch, dims->output_feature, &dims->output_spatial, 19, 20}};
+  for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+    bool has_count = lists[i].spatial->count + 2 == rank;
+    if (!has_count && rank >= 2) {
+      infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE,
+                  "'dimension_numbers' names %u spatial %s dimensions of operands of rank %u (C%d)",
+                  lists[i].spatial->count, lists[i].name, rank, lists[i].count_number);
+      return false;
+    }
+    if (!has_count || !is_cover(rank, lists[i].a, lists[i].b, lists[i].spatial)) {
+      infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE,
+                  "'dimension_numbers' does not name each %s dimension of operands of rank %u once (C%d)",
+                  lists[i].name, rank, lists[i].cover_number);
+      return false;
+    }
   }
   return true;
 }
@@ -201,16 +231,17 @@ static bool check_groups(struct infer *infer, struct ir_op op, const struct conv
   int64_t input_feature = lhs->dims[dims->input_feature], kernel_input = rhs->dims[dims->kernel_input];
   int64_t kernel_output = rhs->dims[dims->kernel_output], batch = lhs->dims[dims->input_batch];
   bool has_features = dim_is_static(input_feature) && dim_is_static(kernel_input);
-  if (has_features && (input_feature % feature_groups != 0 || input_feature / feature_groups != kernel_input)) {
+  bool has_rest = dim_is_static(input_feature) && input_feature % feature_groups != 0;
+  if (has_rest || (has_features && input_feature / feature_groups != kernel_input)) {
     infer_error(infer, op, DIAG_E0204_OPERAND_TYPE,
-                "%lld input features in %lld groups do not fit %lld kernel input features (C11, C14)",
-                (long long)input_feature, (long long)feature_groups, (long long)kernel_input);
+                "%lld input features in %lld groups do not fit %lld kernel input features (C%d)",
+                (long long)input_feature, (long long)feature_groups, (long long)kernel_input, has_rest ? 11 : 14);
     return false;
   }
   bool has_outputs = dim_is_static(kernel_output);
   if (has_outputs && (kernel_output % feature_groups != 0 || kernel_output % batch_groups != 0)) {
-    infer_error(infer, op, DIAG_E0204_OPERAND_TYPE,
-                "%lld kernel output features do not divide into the groups (C15, C16)", (long long)kernel_output);
+    infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "%lld kernel output features do not divide into the groups (C%d)",
+                (long long)kernel_output, kernel_output % batch_groups != 0 ? 15 : 16);
     return false;
   }
   if (dim_is_static(batch) && batch % batch_groups != 0) {
@@ -235,12 +266,11 @@ static void infer_convolution(struct infer *infer, struct ir_op op, const int64_
     return;
   }
   uint32_t spatial = dims.input_spatial.count;
-  if (lhs.rank != rhs.rank || !is_cover(lhs.rank, dims.input_batch, dims.input_feature, &dims.input_spatial)
-      || !is_cover(lhs.rank, dims.kernel_input, dims.kernel_output, &dims.kernel_spatial)
-      || !is_cover(lhs.rank, dims.output_batch, dims.output_feature, &dims.output_spatial)) {
-    infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE,
-                "'dimension_numbers' does not name each dimension of operands of rank %u and %u once (C12 to C20)",
-                lhs.rank, rhs.rank);
+  if (lhs.rank != rhs.rank) {
+    infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "the operands have rank %u and %u (C1)", lhs.rank, rhs.rank);
+    return;
+  }
+  if (!check_conv_dims(infer, op, &dims, lhs.rank)) {
     return;
   }
   for (uint32_t i = 0; i < spatial; i++) {
@@ -262,6 +292,13 @@ static void infer_convolution(struct infer *infer, struct ir_op op, const int64_
     bool is_known = ir_op_code(infer->module, op) == IR_OP_CONVOLUTION || padding != NULL;
     out.dims[dims.output_spatial.v[i]] =
         is_known ? window_output(lhs.dims[dims.input_spatial.v[i]], &windows[i]) : IR_DYNAMIC;
+  }
+  struct shape stated;
+  bool is_ranked = shape_of(infer->module, ir_op_result(infer->module, op, 0), &stated);
+  if (is_ranked && stated.rank != out.rank) {
+    infer_error(infer, op, DIAG_E0205_RESULT_TYPE, "the result has rank %u, the operands have %u (C26)", stated.rank,
+                out.rank);
+    return;
   }
   infer_result(infer, op, 0, &out);
 }
@@ -288,9 +325,10 @@ void infer_op_fft(struct infer *infer, struct ir_op op) {
   if (!operand_shape(infer, op, 0, &shape) || !ints_of(infer->module, op, "fft_length", &length)) {
     return;
   }
-  if (length.count < 1 || length.count > 3 || length.count > shape.rank) {
-    infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "'fft_length' has %u entries for an operand of rank %u (C1, C3)",
-                length.count, shape.rank);
+  bool is_many = length.count >= 1 && length.count <= 3;
+  if (!is_many || length.count > shape.rank) {
+    infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "'fft_length' has %u entries for an operand of rank %u (C%d)",
+                length.count, shape.rank, is_many ? 1 : 3);
     return;
   }
   bool is_real = strcmp(type, "RFFT") == 0, is_inverse_real = strcmp(type, "IRFFT") == 0;
@@ -303,10 +341,11 @@ void infer_op_fft(struct infer *infer, struct ir_op op) {
     }
     if (length.v[i] < 0 || !dims_agree(shape.dims[dim], expected)) {
       infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE,
-                  "a transform of length %lld does not fit operand dimension %u of size %lld (C4, C5)",
-                  (long long)length.v[i], dim, (long long)shape.dims[dim]);
+                  "a transform of length %lld does not fit operand dimension %u of size %lld (C%d)",
+                  (long long)length.v[i], dim, (long long)shape.dims[dim], is_inverse_real && is_last ? 5 : 4);
       return;
     }
+    shape.dims[dim] = dims_meet(shape.dims[dim], expected);
   }
   if (is_real) {
     int64_t *last = &shape.dims[shape.rank - 1];
@@ -324,7 +363,8 @@ void infer_op_cholesky(struct infer *infer, struct ir_op op) {
     return;
   }
   if (shape.rank < 2 || !dims_agree(shape.dims[shape.rank - 1], shape.dims[shape.rank - 2])) {
-    infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "the operand is not a batch of square matrices (C2, C3)");
+    infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "the operand is not a batch of square matrices (C%d)",
+                shape.rank < 2 ? 2 : 3);
     return;
   }
   infer_result(infer, op, 0, &shape);
@@ -335,9 +375,15 @@ void infer_op_triangular_solve(struct infer *infer, struct ir_op op) {
   if (!operand_shape(infer, op, 0, &a) || !operand_shape(infer, op, 1, &b)) {
     return;
   }
+  if (!elements_agree(infer->module, a.element, b.element)) {
+    infer_error_rule(infer, op, RULE_OPERANDS_ELEMENT, DIAG_E0204_OPERAND_TYPE,
+                     "the operands have different element types");
+    return;
+  }
   if (a.rank < 2 || a.rank != b.rank || !dims_agree(a.dims[a.rank - 1], a.dims[a.rank - 2])) {
     infer_error(infer, op, DIAG_E0204_OPERAND_TYPE,
-                "operands are not square matrices and right sides of one rank (C2, C3)");
+                "operands are not square matrices and right sides of one rank (C%d)",
+                a.rank < 2 || a.rank != b.rank ? 2 : 3);
     return;
   }
   uint32_t side = int_of(infer->module, op, "left_side", 1) != 0 ? b.rank - 2 : b.rank - 1;
@@ -367,22 +413,47 @@ void infer_op_batch_norm(struct infer *infer, struct ir_op op) {
                 (long long)index, shape.rank);
     return;
   }
+  for (uint32_t i = 1; i < ir_op_get(infer->module, op)->operand_count; i++) {
+    if (operand_shape(infer, op, i, &feature) && !elements_agree(infer->module, feature.element, shape.element)) {
+      infer_error_rule(infer, op, RULE_OPERANDS_ELEMENT, DIAG_E0204_OPERAND_TYPE,
+                       "operand %u has another element type than operand 0", i);
+      return;
+    }
+  }
+  struct shape scale;
+  for (uint32_t i = 2; opcode == IR_OP_BATCH_NORM_GRAD && i < 4; i++) {
+    if (operand_shape(infer, op, 1, &scale) && operand_shape(infer, op, i, &feature)
+        && !shapes_agree(&scale, &feature)) {
+      infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "operands 1 and %u have different shapes (C4)", i);
+      return;
+    }
+  }
   uint32_t features = opcode == IR_OP_BATCH_NORM_GRAD ? 4 : ir_op_get(infer->module, op)->operand_count;
   for (uint32_t i = 1; i < features; i++) {
     bool is_ranked = operand_shape(infer, op, i, &feature);
     if (is_ranked && (feature.rank != 1 || !dims_agree(feature.dims[0], shape.dims[index]))) {
-      infer_error_rule(infer, op, RULE_FEATURES, DIAG_E0204_OPERAND_TYPE, "operand %u is not a vector of %lld features",
-                       i, (long long)shape.dims[index]);
+      infer_error_rule(infer, op, (enum constraint_rule)(RULE_FEATURES_1 + (i - 1)), DIAG_E0204_OPERAND_TYPE,
+                       "operand %u is not a vector of %lld features", i, (long long)shape.dims[index]);
       return;
     }
   }
   infer_result(infer, op, 0, &shape);
-  shape_init(&feature, 1, (struct ir_type){0});
+  shape_init(&feature, 1, shape.element);
   feature.dims[0] = shape.dims[index];
   infer_result(infer, op, 1, &feature);
   infer_result(infer, op, 2, &feature);
 }
 
 void infer_op_rng_bit_generator(struct infer *infer, struct ir_op op) {
+  struct shape state;
+  const char *algorithm = enum_of(infer->module, op, "rng_algorithm");
+  bool is_philox = strcmp(algorithm, "PHILOX") == 0, is_threefry = strcmp(algorithm, "THREE_FRY") == 0;
+  bool is_list = operand_shape(infer, op, 0, &state) && state.rank == 1 && dim_is_static(state.dims[0])
+                 && state.element.id == ir_type_scalar(infer->module, DTYPE_UI64).id;
+  if (is_list && (is_philox || is_threefry) && state.dims[0] != 2 && !(is_philox && state.dims[0] == 3)) {
+    infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "the state of %s has %s numbers, found %lld (C2)", algorithm,
+                is_philox ? "2 or 3" : "2", (long long)state.dims[0]);
+    return;
+  }
   infer_result_type(infer, op, 0, ir_value_type(infer->module, ir_op_operand(infer->module, op, 0)));
 }

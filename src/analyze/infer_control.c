@@ -48,18 +48,6 @@ static bool check_predicate(struct infer *infer, struct ir_op op, uint32_t regio
   return true;
 }
 
-/* Element type of what a body returns at `index`, 0 when unknown. */
-static struct ir_type returned_element(const struct ir_module *module, struct ir_op op, uint32_t region,
-                                       uint32_t index) {
-  struct shape shape;
-  struct ir_op last = region_terminator(module, op, region);
-  if (last.id == 0 || index >= ir_op_get(module, last)->operand_count) {
-    return (struct ir_type){0};
-  }
-  shape_of(module, ir_op_operand(module, last, index), &shape);
-  return shape.element;
-}
-
 static bool operand_shape(const struct infer *infer, struct ir_op op, uint32_t i, struct shape *out) {
   return shape_of(infer->module, ir_op_operand(infer->module, op, i), out);
 }
@@ -105,8 +93,9 @@ static bool check_while(struct infer *infer, struct ir_op op) {
   struct ir_module *module = infer->module;
   uint32_t count = ir_op_get(module, op)->operand_count;
   if (ir_op_get(module, op)->result_count != count) {
-    infer_error(infer, op, DIAG_E0202_RESULT_COUNT, "expected %u results, one per carried value, found %u", count,
-                ir_op_get(module, op)->result_count);
+    infer_error_rule(infer, op, RULE_RESULT_COUNT, DIAG_E0202_RESULT_COUNT,
+                     "expected %u results, one per carried value, found %u", count,
+                     ir_op_get(module, op)->result_count);
     return false;
   }
   return check_body(infer, op, 0, count, 1) && check_body(infer, op, 1, count, count);
@@ -238,12 +227,24 @@ void infer_op_branches(struct infer *infer, struct ir_op op) {
   if (operand_shape(infer, op, 0, &index)) {
     bool is_scalar = index.rank == 0 || (index.rank == 1 && dims_agree(index.dims[0], 1));
     if (!is_scalar || index.element.id != ir_type_scalar(module, wanted).id) {
-      infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "the operand is not tensor<%s>", dtype_name(wanted));
+      infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "the operand is not tensor<%s> (I1)", dtype_name(wanted));
       return;
     }
   }
   for (uint32_t r = 0; r < regions; r++) {
-    if (!check_body(infer, op, r, 0, results)) {
+    struct ir_op first = region_terminator(module, op, 0), last = region_terminator(module, op, r);
+    uint32_t count = last.id != 0 ? ir_op_get(module, last)->operand_count : results;
+    if (!check_body(infer, op, r, 0, count)) {
+      return;
+    }
+    if (count != ir_op_get(module, first)->operand_count) {
+      infer_error_rule(infer, op, RULE_REGION_RESULTS, DIAG_E0211_REGION, "regions 0 and %u return %u and %u values", r,
+                       ir_op_get(module, first)->operand_count, count);
+      return;
+    }
+    if (count != results) {
+      infer_error_rule(infer, op, RULE_RESULT_SHAPE, DIAG_E0202_RESULT_COUNT,
+                       "the regions return %u values, there are %u results", count, results);
       return;
     }
   }
@@ -253,6 +254,11 @@ void infer_op_branches(struct infer *infer, struct ir_op op) {
     for (uint32_t r = 0; r < regions; r++) {
       struct ir_type type = ir_value_type(module, ir_op_operand(module, region_terminator(module, op, r), i));
       is_uniform &= type.id == first.id;
+      if (!types_agree(module, type, first)) {
+        infer_error_rule(infer, op, RULE_REGION_RESULTS, DIAG_E0211_REGION,
+                         "regions 0 and %u return different types at %u", r, i);
+        return;
+      }
       if (!types_agree(module, type, ir_value_type(module, ir_op_result(module, op, i)))) {
         infer_result_type(infer, op, i, type);
         return;
@@ -306,7 +312,8 @@ static bool common_shape(struct infer *infer, struct ir_op op, uint32_t count, s
   for (uint32_t i = 1; i < count; i++) {
     struct shape shape;
     if (operand_shape(infer, op, i, &shape) && !shape_meet(out, &shape)) {
-      infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "inputs 0 and %u have different shapes (C1)", i);
+      infer_error_rule(infer, op, RULE_OPERANDS_SHAPE, DIAG_E0204_OPERAND_TYPE, "inputs 0 and %u have different shapes",
+                       i);
       return false;
     }
   }
@@ -402,8 +409,8 @@ void infer_op_sort(struct infer *infer, struct ir_op op) {
   struct shape shape;
   uint32_t operands = ir_op_get(infer->module, op)->operand_count, results = ir_op_get(infer->module, op)->result_count;
   if (operands != results) {
-    infer_error(infer, op, DIAG_E0202_RESULT_COUNT, "expected %u results, one per operand, found %u", operands,
-                results);
+    infer_error_rule(infer, op, RULE_RESULT_COUNT, DIAG_E0202_RESULT_COUNT,
+                     "expected %u results, one per operand, found %u", operands, results);
     return;
   }
   if (!common_shape(infer, op, operands, &shape) || !check_body(infer, op, 0, 2 * operands, 1)

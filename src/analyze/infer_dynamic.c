@@ -26,7 +26,7 @@ static bool shape_operand(struct infer *infer, struct ir_op op, uint32_t index, 
   shape_init(out, sizes.count, stated.element);
   for (uint32_t i = 0; i < sizes.count; i++) {
     if (sizes.v[i] < 0) {
-      infer_error_rule(infer, op, RULE_RESULT, DIAG_E0204_OPERAND_TYPE,
+      infer_error_rule(infer, op, RULE_RESULT_SHAPE, DIAG_E0204_OPERAND_TYPE,
                        "the shape operand holds the negative size %lld", (long long)sizes.v[i]);
       return false;
     }
@@ -174,10 +174,17 @@ void infer_op_dynamic_pad(struct infer *infer, struct ir_op op) {
 }
 
 void infer_op_real_dynamic_slice(struct infer *infer, struct ir_op op) {
-  struct shape from, to;
+  struct shape from, to, bound;
   int64_t bounds[3][SHAPE_MAX_RANK]; /* start, limit, stride */
   if (!shape_of(infer->module, ir_op_operand(infer->module, op, 0), &from)) {
     return;
+  }
+  for (uint32_t i = 1; i < 4; i++) {
+    bool is_list = shape_of(infer->module, ir_op_operand(infer->module, op, i), &bound) && bound.rank == 1;
+    if (is_list && !dims_agree(bound.dims[0], from.rank)) {
+      infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "operand %u does not have one entry per dimension", i);
+      return;
+    }
   }
   shape_init(&to, from.rank, from.element);
   bool is_known = true;
@@ -194,8 +201,53 @@ void infer_op_real_dynamic_slice(struct infer *infer, struct ir_op op) {
   infer_result(infer, op, 0, &to);
 }
 
-/* Custom calls have any types; two things are known: JAX's indices_of_shape_operands, and annotations that hand their
- * operand on. */
+/* The numbers of one of the five operands that describe the windows of a dynamic_reduce_window. */
+static bool window_operand(struct infer *infer, struct ir_op op, uint32_t index, uint32_t count, int64_t *numbers) {
+  struct fold_const known;
+  if (!infer_constant(infer, ir_op_operand(infer->module, op, index), &known) || known.count != count) {
+    return false;
+  }
+  memcpy(numbers, known.v, count * sizeof *numbers);
+  return true;
+}
+
+/* JAX's reduce_window where a size of the window is not known: inputs, as many initial values, then the sizes of the window,
+ * strides, base dilations, window dilations and padding (StableHLO's StablehloExtensions). */
+static void infer_dynamic_reduce_window(struct infer *infer, struct ir_op op) {
+  enum { DESCRIPTIONS = 5 };
+  struct ir_module *module = infer->module;
+  uint32_t count = ir_op_get(module, op)->operand_count, inputs = ir_op_get(module, op)->result_count;
+  struct shape shape;
+  int64_t size[SHAPE_MAX_RANK], stride[SHAPE_MAX_RANK], base[SHAPE_MAX_RANK], dilation[SHAPE_MAX_RANK];
+  int64_t padding[2 * SHAPE_MAX_RANK];
+  if (count != 2 * inputs + DESCRIPTIONS || !shape_of(module, ir_op_operand(module, op, 0), &shape)
+      || 2 * shape.rank > FOLD_MAX_COUNT) {
+    return;
+  }
+  uint32_t first = 2 * inputs, rank = shape.rank;
+  if (!window_operand(infer, op, first, rank, size) || !window_operand(infer, op, first + 1, rank, stride)
+      || !window_operand(infer, op, first + 2, rank, base) || !window_operand(infer, op, first + 3, rank, dilation)
+      || !window_operand(infer, op, first + 4, 2 * rank, padding)) {
+    return;
+  }
+  for (uint32_t k = 0; k < rank; k++) {
+    struct window_dim window = {size[k], stride[k], padding[2 * k], padding[2 * k + 1], base[k], dilation[k]};
+    if (window.size < 1 || window.stride < 1 || window.base_dilation < 1 || window.window_dilation < 1) {
+      return;
+    }
+    shape.dims[k] = window_output(shape.dims[k], &window);
+  }
+  for (uint32_t i = 0; i < inputs; i++) {
+    struct shape input;
+    if (shape_of(module, ir_op_operand(module, op, i), &input)) {
+      shape.element = input.element;
+      infer_result(infer, op, i, &shape);
+    }
+  }
+}
+
+/* Custom calls have any types; some things are known: JAX's indices_of_shape_operands, windows of sizes that were not
+ * known, and annotations that hand their operand on. */
 void infer_op_custom_call(struct infer *infer, struct ir_op op) {
   static const char *const identities[] = {"Sharding", "annotate_device_placement", "MoveToHost", "MoveToDevice"};
   struct ir_module *module = infer->module;
@@ -212,6 +264,10 @@ void infer_op_custom_call(struct infer *infer, struct ir_op op) {
         infer_result(infer, op, i, &shape);
       }
     }
+    return;
+  }
+  if (strcmp(target, "stablehlo.dynamic_reduce_window") == 0) {
+    infer_dynamic_reduce_window(infer, op);
     return;
   }
   bool is_unary = ir_op_get(module, op)->operand_count == 1 && ir_op_get(module, op)->result_count == 1;

@@ -1,6 +1,4 @@
 /* Inference of elementwise operations: every operand has the shape of the result (scalars apart where allowed). */
-#include <string.h>
-
 #include "analyze/analyze_int.h"
 #include "base/strbuf.h"
 
@@ -8,12 +6,13 @@ static struct ir_type no_element(void) {
   return (struct ir_type){0};
 }
 
-static void report_pair(struct infer *infer, struct ir_op op, uint32_t a, uint32_t b) {
+static void report_pair(struct infer *infer, struct ir_op op, uint32_t a, uint32_t b, enum constraint_rule rule) {
   struct strbuf x = {0}, y = {0};
   type_text(infer->module, ir_value_type(infer->module, ir_op_operand(infer->module, op, a)), &x);
   type_text(infer->module, ir_value_type(infer->module, ir_op_operand(infer->module, op, b)), &y);
-  infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "operands %u and %u must have one type, found '%s' and '%s'", a, b,
-              strbuf_text(&x), strbuf_text(&y));
+  infer_error_rule(infer, op, rule, DIAG_E0204_OPERAND_TYPE,
+                   "operands %u and %u must have one type, found '%s' and '%s'", a, b, strbuf_text(&x),
+                   strbuf_text(&y));
   strbuf_release(&x);
   strbuf_release(&y);
 }
@@ -32,7 +31,7 @@ static bool meet_operands(struct infer *infer, struct ir_op op, uint32_t first, 
     shape_of(infer->module, ir_op_operand(infer->module, op, i), &shape);
     bool is_same = !needs_element || same_element(infer, out->element, shape.element);
     if (!is_same || !shape_meet(out, &shape)) {
-      report_pair(infer, op, first, i);
+      report_pair(infer, op, first, i, is_same ? RULE_OPERANDS_SHAPE : RULE_OPERANDS_ELEMENT);
       return false;
     }
   }
@@ -63,6 +62,16 @@ void infer_op_shape_only(struct infer *infer, struct ir_op op) {
   infer_result(infer, op, 0, &shape);
 }
 
+void infer_op_dequantize(struct infer *infer, struct ir_op op) {
+  struct shape shape;
+  shape_of(infer->module, ir_op_operand(infer->module, op, 0), &shape);
+  const struct ir_type_data *element = ir_type_get(infer->module, shape.element);
+  shape.element = element->kind == IR_TYPE_QUANTIZED
+                      ? ir_type_scalar(infer->module, (enum dtype)infer->module->quants.data[element->quant].expressed)
+                      : no_element();
+  infer_result(infer, op, 0, &shape);
+}
+
 void infer_op_result_bool(struct infer *infer, struct ir_op op) {
   struct shape shape;
   shape_of(infer->module, ir_op_operand(infer->module, op, 0), &shape);
@@ -71,17 +80,7 @@ void infer_op_result_bool(struct infer *infer, struct ir_op op) {
 }
 
 void infer_op_compare(struct infer *infer, struct ir_op op) {
-  static const char *const directions[] = {"EQ", "NE", "GE", "GT", "LE", "LT"};
   struct shape shape;
-  const char *direction = enum_of(infer->module, op, "comparison_direction");
-  bool is_known = false;
-  for (size_t i = 0; i < sizeof directions / sizeof directions[0]; i++) {
-    is_known |= strcmp(direction, directions[i]) == 0;
-  }
-  if (!is_known) {
-    infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "'comparison_direction' is not one of EQ, NE, GE, GT, LE, LT");
-    return;
-  }
   if (meet_operands(infer, op, 0, 2, true, &shape)) {
     shape.element = ir_type_scalar(infer->module, DTYPE_I1);
     infer_result(infer, op, 0, &shape);
@@ -117,7 +116,7 @@ void infer_op_complex(struct infer *infer, struct ir_op op) {
   }
   shape.element = complex_of(infer->module, shape.element);
   if (shape.element.id == 0) {
-    infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "operands must have elements of type f32 or f64");
+    infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "operands must have elements of type f32 or f64 (I1)");
     return;
   }
   infer_result(infer, op, 0, &shape);
@@ -141,7 +140,7 @@ void infer_op_select(struct infer *infer, struct ir_op op) {
                 "the predicate must be a scalar or have the shape of the operands (C1)");
     return;
   }
-  if (!is_scalar && !shapes_agree(&on_false, &pred)) {
+  if (!is_scalar && shapes_agree(&on_true, &on_false) && !shapes_agree(&on_false, &pred)) {
     return; /* unknown dimensions of the other branch hide it from the specification's constraint */
   }
   if (meet_operands(infer, op, 1, 3, true, &shape)) {
@@ -159,10 +158,11 @@ void infer_op_clamp(struct infer *infer, struct ir_op op) {
     struct shape bound;
     shape_of(infer->module, ir_op_operand(infer->module, op, i), &bound);
     bool is_scalar = bound.is_ranked && bound.rank == 0;
-    if (!same_element(infer, bound.element, shape.element) || (!is_scalar && !shape_meet(&shape, &bound))) {
+    bool is_same = elements_agree(infer->module, bound.element, shape.element);
+    if (!is_same || (!is_scalar && !shape_meet(&shape, &bound))) {
       infer_error(infer, op, DIAG_E0204_OPERAND_TYPE,
                   "'%s' must be a scalar or have the shape of the operand, and its element type (C%d)",
-                  i == 0 ? "min" : "max", i == 0 ? 1 : 2);
+                  i == 0 ? "min" : "max", is_same ? (i == 0 ? 1 : 2) : 3);
       return;
     }
   }

@@ -30,7 +30,8 @@ enum gather_rule {
   RULE_MAP_RANGE
 };
 
-/* Constraint numbers of gather (and dynamic_gather) and of scatter. */
+/* Constraint numbers of gather and of scatter. dynamic_gather counts like gather: upstream's tests do, since the
+ * specification added batching dimensions to one of the two sections only. */
 static const uint8_t rule_numbers[][2] = {
     [RULE_COVER] = {1, 2},
     [RULE_VECTOR_RANGE] = {2, 22},
@@ -326,9 +327,9 @@ void infer_op_scatter(struct infer *infer, struct ir_op op) {
   struct shape operand, indices, update;
   uint32_t operands = ir_op_get(module, op)->operand_count, results = ir_op_get(module, op)->result_count;
   if (operands % 2 == 0 || results != operands / 2) {
-    infer_error(infer, op, DIAG_E0201_OPERAND_COUNT,
-                "expected n inputs, indices, n updates and n results, found %u operands and %u results", operands,
-                results);
+    infer_error_rule(infer, op, RULE_OPERAND_COUNT, DIAG_E0201_OPERAND_COUNT,
+                     "expected n inputs, indices, n updates and n results, found %u operands and %u results", operands,
+                     results);
     return;
   }
   if (!gather_dims_of(module, ir_op_attr(module, op, "scatter_dimension_numbers"), true, &dims)) {
@@ -344,7 +345,7 @@ void infer_op_scatter(struct infer *infer, struct ir_op op) {
             || !check_updates(infer, op, &dims, &operand, &indices, &update, i))) {
       return;
     }
-    operand.element = (struct ir_type){0}; /* the body may promote it */
+    operand.element = returned_element(module, op, 0, i); /* the body may promote it */
     infer_result(infer, op, i, &operand);
   }
 }

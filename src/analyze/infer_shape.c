@@ -164,8 +164,9 @@ void infer_op_concatenate(struct infer *infer, struct ir_op op) {
     sum.dims[dimension] = IR_DYNAMIC;
     bool is_same_element = part.element.id == sum.element.id || type_is_quantized(infer->module, part.element);
     if (!is_same_element || !shape_meet(&sum, &part)) {
-      infer_error(infer, op, DIAG_E0204_OPERAND_TYPE,
-                  "operands 0 and %u must have the same type except for dimension %lld (C2)", i, (long long)dimension);
+      infer_error_rule(infer, op, is_same_element ? RULE_OPERANDS_SHAPE : RULE_OPERANDS_ELEMENT,
+                       DIAG_E0204_OPERAND_TYPE, "operands 0 and %u must have the same type except for dimension %lld",
+                       i, (long long)dimension);
       return;
     }
     sum.dims[dimension] = total;
@@ -183,6 +184,10 @@ void infer_op_pad(struct infer *infer, struct ir_op op) {
   }
   if (operand_shape(infer, op, 1, &value) && value.rank != 0) {
     infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "the padding value is not a scalar (I2)");
+    return;
+  }
+  if (operand_shape(infer, op, 1, &value) && !elements_agree(infer->module, value.element, from.element)) {
+    infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "the padding value has another element type than the operand (C1)");
     return;
   }
   shape_init(&to, from.rank, from.element);
@@ -269,6 +274,10 @@ void infer_op_dynamic_update_slice(struct infer *infer, struct ir_op op) {
       || !check_indices(infer, op, 2, into.rank)) {
     return;
   }
+  if (!elements_agree(infer->module, update.element, into.element)) {
+    infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "the update has another element type than the operand (C2)");
+    return;
+  }
   if (update.rank != into.rank) {
     infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "the update has rank %u, the operand %u (C3)", update.rank,
                 into.rank);
@@ -292,9 +301,18 @@ static unsigned element_bits(const struct ir_module *module, struct ir_type elem
   return data->kind == IR_TYPE_SCALAR ? dtype_bits((enum dtype)data->dtype) : 0;
 }
 
+static bool is_complex(const struct ir_module *module, struct ir_type element) {
+  const struct ir_type_data *data = ir_type_get(module, element);
+  return data->kind == IR_TYPE_SCALAR && dtype_class_of((enum dtype)data->dtype) == DTYPE_CLASS_COMPLEX;
+}
+
 void infer_op_bitcast_convert(struct infer *infer, struct ir_op op) {
   struct shape from, to, out;
   if (!operand_shape(infer, op, 0, &from) || !result_shape(infer, op, &to)) {
+    return;
+  }
+  if (is_complex(infer->module, from.element) != is_complex(infer->module, to.element)) {
+    infer_error(infer, op, DIAG_E0205_RESULT_TYPE, "operand and result must both be complex or neither (C2)");
     return;
   }
   unsigned have = element_bits(infer->module, from.element), want = element_bits(infer->module, to.element);
@@ -339,13 +357,14 @@ void infer_op_tuple(struct infer *infer, struct ir_op op) {
   const struct ir_type_data data = *ir_type_get(module, type);
   uint32_t count = ir_op_get(module, op)->operand_count;
   if (data.kind != IR_TYPE_TUPLE || data.count != count) {
-    infer_error_rule(infer, op, RULE_RESULT, DIAG_E0205_RESULT_TYPE, "the result is not a tuple of %u elements", count);
+    infer_error_rule(infer, op, RULE_RESULT_ELEMENT, DIAG_E0205_RESULT_TYPE, "the result is not a tuple of %u elements",
+                     count);
     return;
   }
   for (uint32_t i = 0; i < count; i++) {
     struct ir_type element = {module->lists.data[data.first + i]};
     if (!types_agree(module, element, ir_value_type(module, ir_op_operand(module, op, i)))) {
-      infer_error_rule(infer, op, RULE_RESULT, DIAG_E0205_RESULT_TYPE,
+      infer_error_rule(infer, op, RULE_RESULT_ELEMENT, DIAG_E0205_RESULT_TYPE,
                        "element %u of the result has another type than operand %u", i, i);
       return;
     }
@@ -373,8 +392,8 @@ void infer_op_forward(struct infer *infer, struct ir_op op) {
   struct ir_module *module = infer->module;
   uint32_t operands = ir_op_get(module, op)->operand_count, results = ir_op_get(module, op)->result_count;
   if (operands != results) {
-    infer_error(infer, op, DIAG_E0202_RESULT_COUNT, "expected %u results, one per operand, found %u", operands,
-                results);
+    infer_error_rule(infer, op, RULE_RESULT_COUNT, DIAG_E0202_RESULT_COUNT,
+                     "expected %u results, one per operand, found %u", operands, results);
     return;
   }
   for (uint32_t i = 0; i < operands; i++) {
@@ -404,6 +423,11 @@ void infer_op_set_dimension_size(struct infer *infer, struct ir_op op) {
   struct shape shape;
   int64_t dimension;
   if (!operand_shape(infer, op, 0, &shape) || !dimension_of(infer, op, "dimension", shape.rank, &dimension)) {
+    return;
+  }
+  struct shape scalar;
+  if (operand_shape(infer, op, 1, &scalar) && scalar.element.id != ir_type_scalar(infer->module, DTYPE_I32).id) {
+    infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "the size is not of type tensor<i32>");
     return;
   }
   struct fold_const size;

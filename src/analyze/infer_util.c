@@ -417,9 +417,9 @@ bool infer_windows(struct infer *infer, struct ir_op op, const struct window_nam
   struct ir_attr padding = ir_op_attr(infer->module, op, names->padding);
   struct shape table;
   bool is_table = padding.id != 0 && ir_attr_get(infer->module, padding)->kind == IR_ATTR_DENSE
-                  && shape_from_type(infer->module, ir_attr_get(infer->module, padding)->type, &table)
-                  && ir_attr_length(infer->module, padding) > 0;
-  if (is_table && (table.rank != 2 || table.dims[1] != 2)) {
+                  && shape_from_type(infer->module, ir_attr_get(infer->module, padding)->type, &table);
+  bool is_empty = is_table && table.rank > 0 && table.dims[0] == 0; /* no dimension, so no pair */
+  if (is_table && !is_empty && (table.rank != 2 || table.dims[1] != 2)) {
     infer_error_rule(infer, op, RULE_PADDING, DIAG_E0206_ATTRIBUTE_VALUE, "'%s' is not a pair per dimension",
                      names->padding);
     return false;
@@ -452,6 +452,16 @@ int64_t window_output(int64_t input, const struct window_dim *w) {
   }
   __int128 output = (padded - dilated_window) / w->stride + 1;
   return output > INT64_MAX ? IR_DYNAMIC : (int64_t)output;
+}
+
+struct ir_type returned_element(const struct ir_module *module, struct ir_op op, uint32_t region, uint32_t index) {
+  struct shape shape;
+  struct ir_op last = region_terminator(module, op, region);
+  if (last.id == 0 || index >= ir_op_get(module, last)->operand_count) {
+    return (struct ir_type){0};
+  }
+  shape_of(module, ir_op_operand(module, last, index), &shape);
+  return shape.element;
 }
 
 /* ---- messages and results ---- */
@@ -494,12 +504,25 @@ void infer_error_rule(struct infer *infer, struct ir_op op, enum constraint_rule
   va_end(args);
 }
 
+/* A result whose shape differs has that mistake; else its element type, or the kind of its type. */
+static enum constraint_rule result_rule(const struct ir_module *module, uint32_t index, struct ir_type stated,
+                                        struct ir_type inferred) {
+  struct shape a, b;
+  bool is_shape = shape_from_type(module, stated, &a) && shape_from_type(module, inferred, &b) && !shapes_agree(&a, &b);
+  return !is_shape    ? RULE_RESULT_ELEMENT
+         : index == 1 ? RULE_RESULT_1_SHAPE
+         : index == 2 ? RULE_RESULT_2_SHAPE
+                      : RULE_RESULT_SHAPE;
+}
+
 static void report_result(struct infer *infer, struct ir_op op, uint32_t index, struct ir_type inferred) {
+  struct ir_type type = ir_value_type(infer->module, ir_op_result(infer->module, op, index));
   struct strbuf stated = {0}, computed = {0};
-  type_text(infer->module, ir_value_type(infer->module, ir_op_result(infer->module, op, index)), &stated);
+  type_text(infer->module, type, &stated);
   type_text(infer->module, inferred, &computed);
-  infer_error_rule(infer, op, RULE_RESULT, DIAG_E0205_RESULT_TYPE, "result %u is stated as '%s' but inferred as '%s'",
-                   index, strbuf_text(&stated), strbuf_text(&computed));
+  infer_error_rule(infer, op, result_rule(infer->module, index, type, inferred), DIAG_E0205_RESULT_TYPE,
+                   "result %u is stated as '%s' but inferred as '%s'", index, strbuf_text(&stated),
+                   strbuf_text(&computed));
   strbuf_release(&stated);
   strbuf_release(&computed);
 }

@@ -1,6 +1,7 @@
 /* Bodies of reductions, comparators, mapped computations, asynchronous regions and scans. */
 #include <string.h>
 
+#include "analyze/spec_table.h"
 #include "analyze/verify_int.h"
 #include "base/strbuf.h"
 
@@ -71,6 +72,12 @@ static bool check_pair(struct infer *infer, struct ir_op op, const struct reduce
   struct shape scalar;
   shape_init(&scalar, 0, (struct ir_type){0});
   const struct shape *init = reducer->init_shapes != NULL ? &reducer->init_shapes[i] : &scalar;
+  bool is_list = reducer->init_shapes != NULL && init->is_ranked && init->rank > 0 && result.rank == 0;
+  unsigned label = is_list ? spec_label(ir_op_code(module, op), "init_values") : 0;
+  if (label != 0) {
+    infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "initial value %u is no scalar (I%u)", i, label);
+    return false;
+  }
   if (!shapes_agree(init, &result)) {
     infer_error_rule(infer, op, RULE_BODY, DIAG_E0211_REGION,
                      "result %u of the body has another shape than the initial value", i);
@@ -89,6 +96,35 @@ static bool check_pair(struct infer *infer, struct ir_op op, const struct reduce
     infer_error_rule(infer, op, RULE_BODY, DIAG_E0211_REGION,
                      "argument %u of the body has a shape that is no slice of the input", i + reducer->count);
     return false;
+  }
+  return true;
+}
+
+/* Operands [first, first + count) have one shape; `number` NULL: that of the operation's operands. */
+static bool check_one_shape(struct infer *infer, struct ir_op op, uint32_t first, uint32_t count, const char *what,
+                            const char *number) {
+  struct shape shape, other;
+  for (uint32_t i = 1; i < count; i++) {
+    shape_of(infer->module, ir_op_operand(infer->module, op, first), &shape);
+    shape_of(infer->module, ir_op_operand(infer->module, op, first + i), &other);
+    if (!shapes_agree(&shape, &other)) {
+      number = number != NULL ? number : constraint_of(ir_op_code(infer->module, op), RULE_OPERANDS_SHAPE);
+      infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "%s 0 and %u have different shapes (%s)", what, i, number);
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Operand i and operand i + shift have the same elements, for the first `count`. */
+static bool check_same_elements(struct infer *infer, struct ir_op op, uint32_t count, uint32_t shift) {
+  for (uint32_t i = 0; i < count; i++) {
+    if (!elements_agree(infer->module, element_of(infer->module, ir_op_operand(infer->module, op, i)),
+                        element_of(infer->module, ir_op_operand(infer->module, op, i + shift)))) {
+      infer_error_rule(infer, op, RULE_OPERANDS_ELEMENT, DIAG_E0204_OPERAND_TYPE,
+                       "operands %u and %u have different element types", i, i + shift);
+      return false;
+    }
   }
   return true;
 }
@@ -131,6 +167,9 @@ bool verify_reduce(struct infer *infer, struct ir_op op) {
   if (count == 0 || count > BODY_MAX_INPUTS || ir_op_get(module, op)->operand_count % 2 != 0) {
     return true; /* inference says what is wrong */
   }
+  if (!check_one_shape(infer, op, 0, count, "inputs", NULL)) {
+    return false;
+  }
   for (uint32_t i = 0; i < count; i++) {
     struct shape whole;
     inputs[i] = element_of(module, ir_op_operand(module, op, i));
@@ -162,7 +201,7 @@ bool verify_reduce(struct infer *infer, struct ir_op op) {
     }
   }
   struct reducer reducer = {0, count, inputs, inits, init_shapes, slices};
-  return verify_reducer(infer, op, &reducer);
+  return verify_reducer(infer, op, &reducer) && check_same_elements(infer, op, count, count);
 }
 
 bool verify_scatter(struct infer *infer, struct ir_op op) {
@@ -172,12 +211,16 @@ bool verify_scatter(struct infer *infer, struct ir_op op) {
   if (count == 0 || count > BODY_MAX_INPUTS || ir_op_get(module, op)->operand_count % 2 == 0) {
     return true;
   }
+  if (!check_one_shape(infer, op, 0, count, "inputs", "C1")
+      || !check_one_shape(infer, op, count + 1, count, "updates", "C3")) {
+    return false;
+  }
   for (uint32_t i = 0; i < count; i++) {
     inputs[i] = element_of(module, ir_op_operand(module, op, i));
     updates[i] = element_of(module, ir_op_operand(module, op, count + 1 + i));
   }
   struct reducer reducer = {0, count, updates, inputs, NULL, NULL};
-  return verify_reducer(infer, op, &reducer);
+  return verify_reducer(infer, op, &reducer) && check_same_elements(infer, op, count, count + 1);
 }
 
 bool verify_select_and_scatter(struct infer *infer, struct ir_op op) {
@@ -206,7 +249,16 @@ bool verify_select_and_scatter(struct infer *infer, struct ir_op op) {
     }
   }
   struct reducer reducer = {1, 1, &source, &init, &init_shape, NULL};
-  return verify_reducer(infer, op, &reducer);
+  if (!verify_reducer(infer, op, &reducer)) {
+    return false;
+  }
+  if (!elements_agree(module, operand, source) || !elements_agree(module, operand, init)) {
+    infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "%s has another element type than the operand (C%d)",
+                elements_agree(module, operand, source) ? "the initial value" : "the source",
+                elements_agree(module, operand, source) ? 3 : 1);
+    return false;
+  }
+  return true;
 }
 
 /* Arguments 2i and 2i + 1 of a comparator are scalars of operand i. */
@@ -307,6 +359,15 @@ bool verify_async_start(struct infer *infer, struct ir_op op) {
     }
   }
   return true;
+}
+
+void infer_op_async_done(struct infer *infer, struct ir_op op) {
+  const struct ir_type_data data =
+      *ir_type_get(infer->module, ir_value_type(infer->module, ir_op_operand(infer->module, op, 0)));
+  for (uint32_t i = 0; data.kind == IR_TYPE_FUTURE && i < data.count && i < ir_op_get(infer->module, op)->result_count;
+       i++) {
+    infer_result_type(infer, op, i, (struct ir_type){infer->module->lists.data[data.first + i]});
+  }
 }
 
 bool verify_async_done(struct infer *infer, struct ir_op op) {

@@ -93,11 +93,6 @@ static bool check_groups(struct infer *infer, struct ir_op op, bool may_be_empty
   if (data->kind != IR_ATTR_DENSE || !shape_from_type(module, data->type, &shape)) {
     return true;
   }
-  if (shape.rank != 2) {
-    infer_error_rule(infer, op, RULE_GROUP_RANK, DIAG_E0206_ATTRIBUTE_VALUE, "'replica_groups' has rank %u, not 2",
-                     shape.rank);
-    return false;
-  }
   uint64_t count = ir_attr_length(module, attr);
   if (group_size > 0 && shape.dims[1] != group_size) {
     infer_error_rule(infer, op, RULE_GROUP_SIZE, DIAG_E0206_ATTRIBUTE_VALUE, "groups have %lld members, expected %lld",
@@ -170,8 +165,8 @@ static bool check_body(struct infer *infer, struct ir_op op, uint32_t operands) 
     if (has_result && shape_of(module, ir_op_operand(module, last, 0), &body)
         && shape_of(module, ir_op_result(module, op, i), &result) && body.element.id != result.element.id
         && !type_is_quantized(module, result.element) && !type_is_quantized(module, body.element)) {
-      infer_error(infer, op, DIAG_E0205_RESULT_TYPE, "result %u does not have the elements that the body returns (C7)",
-                  i);
+      infer_error_rule(infer, op, RULE_RESULT_ELEMENT, DIAG_E0205_RESULT_TYPE,
+                       "result %u does not have the elements that the body returns", i);
       return false;
     }
   }
@@ -189,7 +184,8 @@ static bool check_root(struct infer *infer, struct ir_op op, uint32_t data) {
   bool is_list = shape_of(infer->module, ir_op_operand(infer->module, op, data), &root) && root.rank == 1
                  && root.element.id == ir_type_scalar(infer->module, DTYPE_I32).id;
   if (!is_list || !dims_agree(root.dims[0], data)) {
-    infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "the last operand is not a list of %u roots of type i32", data);
+    infer_error_rule(infer, op, RULE_GROUP_ROOT, DIAG_E0204_OPERAND_TYPE,
+                     "the last operand is not a list of %u roots of type i32", data);
     return false;
   }
   return true;
@@ -222,21 +218,37 @@ bool verify_all_to_all(struct infer *infer, struct ir_op op) {
   return check_groups(infer, op, false, int_of(infer->module, op, "split_count", 0));
 }
 
+/* Ids of a broadcast need not be all that there are: each is there once and none is negative. */
+static bool check_group_list(struct infer *infer, struct ir_op op) {
+  struct ir_attr attr = ir_op_attr(infer->module, op, "replica_groups");
+  uint64_t count =
+      attr.id != 0 && ir_attr_get(infer->module, attr)->kind == IR_ATTR_DENSE ? ir_attr_length(infer->module, attr) : 0;
+  struct map seen = {0};
+  bool is_valid = true;
+  for (uint64_t i = 0; is_valid && i < count && i < GROUP_MAX_IDS; i++) {
+    uint32_t unused;
+    int64_t id = ir_attr_int_at(infer->module, attr, i);
+    bool is_twice = id >= 0 && map_get(&seen, (uint64_t)id, &unused);
+    is_valid = id >= 0 && !is_twice;
+    if (!is_valid) {
+      infer_error_rule(infer, op, is_twice ? RULE_GROUP_UNIQUE : RULE_GROUP_RANGE, DIAG_E0206_ATTRIBUTE_VALUE,
+                       is_twice ? "'replica_groups' holds id %lld twice" : "'replica_groups' has the invalid id %lld",
+                       (long long)id);
+    } else if (!map_set(&seen, (uint64_t)id, 1)) {
+      infer->status = STATUS_MEMORY;
+      is_valid = false;
+    }
+  }
+  map_release(&seen);
+  return is_valid;
+}
+
 bool verify_collective_broadcast(struct infer *infer, struct ir_op op) {
   uint32_t operands = ir_op_get(infer->module, op)->operand_count;
   if (has_dynamic_root(infer->module, op) && !check_root(infer, op, operands - 1)) {
     return false;
   }
-  struct ir_attr attr = ir_op_attr(infer->module, op, "replica_groups");
-  struct shape shape;
-  bool is_table = attr.id != 0 && ir_attr_get(infer->module, attr)->kind == IR_ATTR_DENSE
-                  && shape_from_type(infer->module, ir_attr_get(infer->module, attr)->type, &shape);
-  if (is_table && shape.rank != 2) {
-    infer_error_rule(infer, op, RULE_GROUP_RANK, DIAG_E0206_ATTRIBUTE_VALUE, "'replica_groups' has rank %u, not 2",
-                     shape.rank);
-    return false;
-  }
-  return true;
+  return check_group_list(infer, op);
 }
 
 bool verify_collective_permute(struct infer *infer, struct ir_op op) {
@@ -247,7 +259,10 @@ bool verify_collective_permute(struct infer *infer, struct ir_op op) {
   if (data->kind != IR_ATTR_DENSE || !shape_from_type(module, data->type, &shape)) {
     return true;
   }
-  if (shape.rank != 2 || shape.dims[1] != 2) {
+  if (ir_attr_length(module, attr) == 0) {
+    return true;
+  }
+  if (shape.dims[1] != 2) {
     infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "'source_target_pairs' is not a list of pairs (C1)");
     return false;
   }
@@ -257,10 +272,14 @@ bool verify_collective_permute(struct infer *infer, struct ir_op op) {
   for (uint64_t i = 0; is_valid && i < count; i++) {
     uint32_t unused;
     int64_t id = ir_attr_int_at(module, attr, i);
-    is_valid = id >= 0 && !map_get(&seen[i % 2], (uint64_t)id, &unused);
+    bool is_twice = id >= 0 && map_get(&seen[i % 2], (uint64_t)id, &unused);
+    is_valid = id >= 0 && !is_twice;
     if (!is_valid) {
-      infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "%s %lld is negative or stands twice (C2 to C4)",
-                  i % 2 == 0 ? "source" : "target", (long long)id);
+      infer_error(infer, op, DIAG_E0206_ATTRIBUTE_VALUE, "%s %lld %s (C%d)", i % 2 == 0 ? "source" : "target",
+                  (long long)id, is_twice ? "stands twice" : "is negative",
+                  !is_twice    ? 4
+                  : i % 2 == 0 ? 2
+                               : 3);
     } else if (!map_set(&seen[i % 2], (uint64_t)id, 1)) {
       infer->status = STATUS_MEMORY;
       is_valid = false;

@@ -6,6 +6,9 @@
 
 #include "analyze/analyze_int.h"
 
+/* Operands and attributes are what the specification lists. Called first, for every op that has a row in spec.def. */
+bool verify_inputs(struct infer *infer, struct ir_op op);
+
 /* False after a message. */
 typedef bool (*verify_fn)(struct infer *infer, struct ir_op op);
 /* Check of an opcode or NULL. */
@@ -35,9 +38,6 @@ bool verify_dot_general(struct infer *infer, struct ir_op op);
 bool verify_convolution(struct infer *infer, struct ir_op op);
 bool verify_reduce_precision(struct infer *infer, struct ir_op op);
 bool verify_start_indices(struct infer *infer, struct ir_op op);
-bool verify_triangular_solve(struct infer *infer, struct ir_op op);
-bool verify_set_dimension_size(struct infer *infer, struct ir_op op);
-bool verify_branch_index(struct infer *infer, struct ir_op op);
 bool verify_fft(struct infer *infer, struct ir_op op);
 bool verify_dynamic_pad(struct infer *infer, struct ir_op op);
 bool verify_static_shape(struct infer *infer, struct ir_op op);
@@ -55,6 +55,16 @@ bool verify_batch_norm_grad(struct infer *infer, struct ir_op op);
 bool verify_dynamic_gather(struct infer *infer, struct ir_op op);
 bool verify_precision(struct infer *infer, struct ir_op op);
 bool verify_dynamic_broadcast(struct infer *infer, struct ir_op op);
+
+bool verify_mesh(struct infer *infer, struct ir_op op);
+bool verify_sharded(struct infer *infer, struct ir_op op);
+bool verify_manual_computation(struct infer *infer, struct ir_op op);
+bool verify_passed_region(struct infer *infer, struct ir_op op);
+
+/* The attribute sdy.sharding of any operation against its results. */
+bool verify_value_sharding(struct infer *infer, struct ir_op op, struct ir_attr attr);
+/* The same attribute of arguments and results of a function, whose type is sound. */
+bool verify_function_shardings(struct infer *infer, struct ir_op function);
 
 /* Operands and results are no buffers where the operation takes none, and have elements that StableHLO has. Called for
  * every op of a module that has such types. */

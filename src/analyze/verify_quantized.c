@@ -24,32 +24,34 @@ static const struct ir_quant *result_quant(const struct infer *infer, struct ir_
 
 /* ---- types ---- */
 
-/* Range of values that the storage type can hold within its stated bounds. */
-static void storage_range(const struct ir_quant *quant, int64_t *low, int64_t *high) {
-  unsigned bits = dtype_bits((enum dtype)quant->storage);
-  bool is_unsigned = dtype_class_of((enum dtype)quant->storage) == DTYPE_CLASS_UINT;
-  if (quant->has_storage_bounds) {
-    *low = quant->storage_min;
-    *high = quant->storage_max;
-  } else if (bits == 0 || bits > 32) {
-    *low = INT64_MIN;
-    *high = INT64_MAX;
-  } else {
+/* Values of a storage type. */
+static void type_range(enum dtype storage, int64_t *low, int64_t *high) {
+  unsigned bits = dtype_bits(storage);
+  bool is_unsigned = dtype_class_of(storage) == DTYPE_CLASS_UINT;
+  *low = INT64_MIN;
+  *high = INT64_MAX;
+  if (bits > 0 && bits <= 32) {
     *low = is_unsigned ? 0 : -((int64_t)1 << (bits - 1));
     *high = ((int64_t)1 << (is_unsigned ? bits : bits - 1)) - 1;
   }
 }
 
-/* Largest and smallest positive finite value of a float type by its exponent and mantissa widths. */
-static bool scale_fits(enum dtype expressed, double scale) {
+/* A scale in its expressed type: finite and positive. Compares with the largest and the smallest normal value by the
+ * widths of exponent and mantissa. */
+static const char *scale_trouble(enum dtype expressed, double scale) {
   unsigned exponent = dtype_exponent_bits(expressed), mantissa = dtype_mantissa_bits(expressed);
+  if (!(scale > 0)) {
+    return "a scale is not positive (C5)";
+  }
   if (dtype_class_of(expressed) != DTYPE_CLASS_FLOAT || exponent < 5 || exponent > 8) {
-    return true;
+    return NULL;
   }
   int bias = (1 << (exponent - 1)) - 1;
   double largest = ldexp(2.0 - ldexp(1.0, -(int)mantissa), bias);
   double smallest = ldexp(1.0, 1 - bias);
-  return scale <= largest && scale >= smallest;
+  return scale > largest    ? "a scale is not finite in the expressed type (C6)"
+         : scale < smallest ? "a scale is too small for the expressed type (C5)"
+                            : NULL;
 }
 
 /* What is wrong with a quantized tensor type; NULL when nothing is. */
@@ -59,14 +61,23 @@ static const char *quant_trouble(const struct ir_module *module, struct ir_type 
   if (quant == NULL || quant->count == 0) {
     return NULL;
   }
-  int64_t low, high;
-  storage_range(quant, &low, &high);
+  int64_t low, high, type_low, type_high;
+  type_range((enum dtype)quant->storage, &type_low, &type_high);
+  low = quant->has_storage_bounds ? quant->storage_min : type_low;
+  high = quant->has_storage_bounds ? quant->storage_max : type_high;
+  if (low < type_low || high > type_high || low >= high) {
+    return "the storage bounds are not inside the storage type (C3)";
+  }
   for (uint32_t i = 0; i < quant->count; i++) {
-    if (quant->zero_points[i] < low || quant->zero_points[i] > high) {
-      return "a zero point is outside of the storage range (C8)";
+    if (quant->zero_points[i] < type_low || quant->zero_points[i] > type_high) {
+      return "a zero point is no value of the storage type (C8)";
     }
-    if (!scale_fits((enum dtype)quant->expressed, quant->scales[i])) {
-      return "a scale is outside of the expressed type's range (C6)";
+    if (quant->zero_points[i] < low || quant->zero_points[i] > high) {
+      return "a zero point is outside of the storage range (C7)";
+    }
+    const char *trouble = scale_trouble((enum dtype)quant->expressed, quant->scales[i]);
+    if (trouble != NULL) {
+      return trouble;
     }
   }
   if (!shape_from_type(module, type, &shape)) {
@@ -93,56 +104,14 @@ static bool check_type(struct infer *infer, struct ir_op op, struct ir_type type
   return false;
 }
 
-/* Operations of StableHLO that take per-axis quantized operands; for the rest the specification has per-tensor only. */
-static bool takes_per_axis(enum ir_opcode opcode) {
-  static const uint8_t allowed[IR_OP_COUNT] = {
-      [IR_OP_ADD] = 1,
-      [IR_OP_BITCAST_CONVERT] = 1,
-      [IR_OP_BROADCAST_IN_DIM] = 1,
-      [IR_OP_CONSTANT] = 1,
-      [IR_OP_CONVOLUTION] = 1,
-      [IR_OP_CUSTOM_CALL] = 1,
-      [IR_OP_DOT_GENERAL] = 1,
-      [IR_OP_DYNAMIC_BROADCAST_IN_DIM] = 1,
-      [IR_OP_DYNAMIC_CONV] = 1,
-      [IR_OP_RESHAPE] = 1,
-      [IR_OP_DYNAMIC_RESHAPE] = 1,
-      [IR_OP_TRANSPOSE] = 1,
-      [IR_OP_RETURN] = 1,
-      [IR_OP_UNIFORM_QUANTIZE] = 1,
-      [IR_OP_UNIFORM_DEQUANTIZE] = 1,
-      [IR_OP_COMPOSITE] = 1,
-      [IR_OP_TUPLE] = 1,
-      [IR_OP_GET_TUPLE_ELEMENT] = 1,
-      [IR_OP_WHILE] = 1,
-      [IR_OP_IF] = 1,
-      [IR_OP_CASE] = 1,
-      [IR_OP_DOT] = 1,
-      [IR_OP_GET_DIMENSION_SIZE] = 1,
-      [IR_OP_OUTFEED] = 1,
-      [IR_OP_SEND] = 1,
-      [IR_OP_INFEED] = 1,
-      [IR_OP_RECV] = 1,
-  };
-  return opcode == IR_OP_UNKNOWN || opcode > IR_OP_XOR || allowed[opcode] != 0;
-}
-
 bool verify_quantized(struct infer *infer, struct ir_op op) {
   struct ir_module *module = infer->module;
   if (ir_op_code(module, op) > IR_OP_XOR || ir_op_code(module, op) == IR_OP_RETURN) {
     return true; /* functions and returns only pass values on */
   }
   uint32_t operands = ir_op_get(module, op)->operand_count, results = ir_op_get(module, op)->result_count;
-  bool is_plain = !takes_per_axis(ir_op_code(module, op));
-  bool is_product = ir_op_code(module, op) == IR_OP_DOT_GENERAL || ir_op_code(module, op) == IR_OP_CONVOLUTION;
   for (uint32_t i = 0; i < operands; i++) {
     const struct ir_quant *quant = operand_quant(infer, op, i);
-    bool is_per_axis = quant != NULL && quant->axis >= 0;
-    if (is_per_axis && (is_plain || (is_product && i == 0))) {
-      infer_error(infer, op, DIAG_E0204_OPERAND_TYPE,
-                  "operand %u is quantized per axis, which this operation does not take", i);
-      return false;
-    }
     if (quant != NULL && !check_type(infer, op, ir_value_type(module, ir_op_operand(module, op, i)))) {
       return false;
     }
@@ -160,13 +129,12 @@ bool verify_quantized_arguments(struct infer *infer, struct ir_op function) {
   for (uint32_t i = 0; body.id != 0 && i < ir_block_get(infer->module, body)->argument_count; i++) {
     struct ir_type type = ir_value_type(infer->module, ir_block_argument(infer->module, body, i));
     const struct ir_quant *quant = quant_of(infer->module, type);
-    bool fits = true;
-    for (uint32_t s = 0; quant != NULL && s < quant->count; s++) {
-      fits &= scale_fits((enum dtype)quant->expressed, quant->scales[s]);
+    const char *trouble = NULL;
+    for (uint32_t s = 0; trouble == NULL && quant != NULL && s < quant->count; s++) {
+      trouble = scale_trouble((enum dtype)quant->expressed, quant->scales[s]);
     }
-    if (!fits) {
-      infer_error(infer, function, DIAG_E0204_OPERAND_TYPE,
-                  "a scale of argument %u is outside of the expressed type's range (C6)", i);
+    if (trouble != NULL) {
+      infer_error(infer, function, DIAG_E0204_OPERAND_TYPE, "argument %u: %s", i, trouble);
       return false;
     }
   }
@@ -186,9 +154,11 @@ static bool has_same_parameters(const struct ir_quant *a, const struct ir_quant 
 
 static bool fail_scales(struct infer *infer, struct ir_op op) {
   enum ir_opcode opcode = ir_op_code(infer->module, op);
+  const struct ir_quant *from = operand_quant(infer, op, 0);
+  bool is_per_axis = from != NULL && from->axis >= 0;
   bool is_broadcast = opcode == IR_OP_BROADCAST_IN_DIM || opcode == IR_OP_DYNAMIC_BROADCAST_IN_DIM;
   infer_error(infer, op, DIAG_E0205_RESULT_TYPE, "operand and result must have the same scales and zero points (%s)",
-              is_broadcast ? "C1, C6" : "C1");
+              is_broadcast && is_per_axis ? "C6" : "C1");
   return false;
 }
 
@@ -267,7 +237,7 @@ bool verify_uniform_quantize(struct infer *infer, struct ir_op op) {
   }
   uint8_t expressed = from != NULL ? from->expressed : ir_type_get(infer->module, data->element)->dtype;
   if (expressed != to->expressed) {
-    infer_error(infer, op, DIAG_E0205_RESULT_TYPE, "the expressed type of the result is %s, expected %s (C1)",
+    infer_error(infer, op, DIAG_E0205_RESULT_TYPE, "the expressed type of the result is %s, expected %s (C2)",
                 dtype_name((enum dtype)to->expressed), dtype_name((enum dtype)expressed));
     return false;
   }
@@ -288,15 +258,21 @@ bool verify_quantized_add(struct infer *infer, struct ir_op op) {
     infer_error(infer, op, DIAG_E0204_OPERAND_TYPE, "operands and result must all be quantized or none (C2)");
     return false;
   }
+  if ((quants[0]->axis >= 0 || quants[1]->axis >= 0) != (quants[2]->axis >= 0)) {
+    infer_error(infer, op, DIAG_E0205_RESULT_TYPE,
+                "the result must be quantized per axis exactly when an operand is (C5)");
+    return false;
+  }
   for (unsigned i = 0; i < 2; i++) {
     if (quants[i]->expressed != quants[2]->expressed || quants[i]->storage != quants[2]->storage) {
-      infer_error(infer, op, DIAG_E0205_RESULT_TYPE,
-                  "operand %u and result have other storage or expressed types (C3, C4)", i);
+      infer_error(infer, op, DIAG_E0205_RESULT_TYPE, "operand %u and result have other %s types (C%d)", i,
+                  quants[i]->storage != quants[2]->storage ? "storage" : "expressed",
+                  quants[i]->storage != quants[2]->storage ? 3 : 4);
       return false;
     }
-    if (quants[i]->axis >= 0 && quants[i]->axis != quants[2]->axis) {
-      infer_error(infer, op, DIAG_E0205_RESULT_TYPE,
-                  "operand %u and result are quantized along other dimensions (C5 to C7)", i);
+    if (quants[i]->axis >= 0 && quants[2]->axis >= 0 && quants[i]->axis != quants[2]->axis) {
+      infer_error(infer, op, DIAG_E0205_RESULT_TYPE, "operand %u and result are quantized along other dimensions (C%u)",
+                  i, 6 + i);
       return false;
     }
   }

@@ -1,5 +1,6 @@
 /* Attribute values and operand forms of single operations. */
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "analyze/verify_int.h"
@@ -240,6 +241,15 @@ bool verify_custom_call(struct infer *infer, struct ir_op op) {
       return false;
     }
   }
+  if (version < 0 || version > 4) {
+    return fail_value(infer, op, "'api_version' is not in [0, 4] (I5)");
+  }
+  struct ir_attr called = ir_op_attr(module, op, "called_computations");
+  for (uint32_t i = 0; called.id != 0 && i < ir_attr_length(module, called); i++) {
+    if (ir_attr_get(module, item_of(module, called, i))->kind != IR_ATTR_SYMBOL) {
+      return fail_value(infer, op, "an entry of 'called_computations' is no name of a function (I6)");
+    }
+  }
   if (config.id != 0) {
     uint8_t kind = ir_attr_get(module, config)->kind;
     if (version == 4 && kind != IR_ATTR_DICT) {
@@ -261,11 +271,11 @@ static bool check_stream_results(struct infer *infer, struct ir_op op) {
   for (uint32_t i = 0; i < results; i++) {
     struct ir_type type = ir_value_type(module, ir_op_result(module, op, i));
     bool is_token = is_kind(module, type, IR_TYPE_TOKEN) || is_kind(module, type, IR_TYPE_OPAQUE);
-    bool is_data = is_kind(module, type, IR_TYPE_TENSOR) || is_kind(module, type, IR_TYPE_TUPLE)
-                   || is_kind(module, type, IR_TYPE_OPAQUE);
+    bool is_data = (is_kind(module, type, IR_TYPE_TENSOR) && ir_type_is_static(module, type))
+                   || is_kind(module, type, IR_TYPE_TUPLE) || is_kind(module, type, IR_TYPE_OPAQUE);
     if (i + 1 < results ? !is_data : !is_token) {
-      infer_error_rule(infer, op, RULE_STREAM, DIAG_E0205_RESULT_TYPE,
-                       "results must be tensors and a token at the end, result %u is not", i);
+      infer_error_rule(infer, op, i + 1 < results ? RULE_STREAM_DATA : RULE_STREAM_TOKEN, DIAG_E0205_RESULT_TYPE,
+                       "results must be tensors of known size and a token at the end, result %u is not", i);
       return false;
     }
   }
@@ -318,32 +328,36 @@ bool verify_recv(struct infer *infer, struct ir_op op) {
 
 /* ---- operands of fixed form ---- */
 
-static bool check_rank(struct infer *infer, struct ir_op op, uint32_t operand, uint32_t rank, bool is_static) {
+static bool check_length(struct infer *infer, struct ir_op op, uint32_t operand) {
   struct shape shape;
   if (!shape_of(infer->module, ir_op_operand(infer->module, op, operand), &shape)) {
     return true;
   }
-  if (shape.rank != rank || (is_static && shape_elements(&shape) < 0)) {
-    infer_error_rule(infer, op, RULE_INDEX, DIAG_E0204_OPERAND_TYPE, "operand %u is not a%s tensor of rank %u", operand,
-                     is_static ? " static" : "", rank);
-    return false;
-  }
-  return true;
+  return shape.rank != 1 || shape_elements(&shape) >= 0
+         || fail_operand(infer, op, "the shape operand has an unknown number of elements");
 }
 
 bool verify_rng(struct infer *infer, struct ir_op op) {
-  return check_rank(infer, op, 0, 0, false) && check_rank(infer, op, 1, 0, false) && check_rank(infer, op, 2, 1, true);
+  struct ir_module *module = infer->module;
+  struct shape a, b;
+  shape_of(module, ir_op_operand(module, op, 0), &a);
+  shape_of(module, ir_op_operand(module, op, 1), &b);
+  if (!elements_agree(module, a.element, b.element)) {
+    infer_error_rule(infer, op, RULE_OPERANDS_ELEMENT, DIAG_E0204_OPERAND_TYPE,
+                     "'a' and 'b' have different element types");
+    return false;
+  }
+  const struct ir_type_data *element = ir_type_get(module, a.element);
+  bool is_normal = strcmp(enum_of(module, op, "rng_distribution"), "NORMAL") == 0 && element->kind == IR_TYPE_SCALAR;
+  if (is_normal && dtype_class_of((enum dtype)element->dtype) != DTYPE_CLASS_FLOAT) {
+    return fail_operand(infer, op, "a normal distribution needs floating-point elements (C2)");
+  }
+  return check_length(infer, op, 2);
 }
 
-bool verify_set_dimension_size(struct infer *infer, struct ir_op op) {
-  return check_rank(infer, op, 1, 0, false);
-}
-bool verify_branch_index(struct infer *infer, struct ir_op op) {
-  return check_rank(infer, op, 0, 0, false);
-}
 /* The shape operand of dynamic_broadcast_in_dim and dynamic_reshape has a known length. */
 bool verify_static_shape(struct infer *infer, struct ir_op op) {
-  return check_rank(infer, op, 1, 1, true) && verify_same_quantization(infer, op);
+  return check_length(infer, op, 1) && verify_same_quantization(infer, op);
 }
 
 /* Hints name operand dimensions, each at most once. */
@@ -355,11 +369,17 @@ bool verify_dynamic_broadcast(struct infer *infer, struct ir_op op) {
   }
   ints_of(infer->module, op, "known_expanding_dimensions", &hints);
   ints_of(infer->module, op, "known_nonexpanding_dimensions", &more);
+  if (!infer_check_dims_rule(infer, op, "known_expanding_dimensions", &hints, operand.rank, RULE_EXPANDING_RANGE,
+                             RULE_HINT_UNIQUE)
+      || !infer_check_dims_rule(infer, op, "known_nonexpanding_dimensions", &more, operand.rank,
+                                RULE_NONEXPANDING_RANGE, RULE_HINT_UNIQUE)) {
+    return false;
+  }
   for (uint32_t i = 0; i < more.count && hints.count < 2 * SHAPE_MAX_RANK; i++) {
     hints.v[hints.count++] = more.v[i];
   }
   return infer_check_dims_rule(infer, op, "known expanding and nonexpanding dimensions", &hints, operand.rank,
-                               RULE_HINT_RANGE, RULE_HINT_UNIQUE);
+                               RULE_EXPANDING_RANGE, RULE_HINT_UNIQUE);
 }
 
 bool verify_dynamic_gather(struct infer *infer, struct ir_op op) {
@@ -382,6 +402,11 @@ bool verify_dynamic_pad(struct infer *infer, struct ir_op op) {
   struct shape operand, amounts;
   if (!shape_of(infer->module, ir_op_operand(infer->module, op, 0), &operand)) {
     return true;
+  }
+  struct shape value;
+  shape_of(infer->module, ir_op_operand(infer->module, op, 1), &value);
+  if (!elements_agree(infer->module, value.element, operand.element)) {
+    return fail_operand(infer, op, "the padding value has another element type than the operand (C1)");
   }
   for (uint32_t i = 2; i < 5; i++) {
     bool is_known = shape_of(infer->module, ir_op_operand(infer->module, op, i), &amounts) && amounts.rank == 1;
@@ -418,17 +443,6 @@ bool verify_start_indices(struct infer *infer, struct ir_op op) {
 
 /* ---- attribute values ---- */
 
-bool verify_triangular_solve(struct infer *infer, struct ir_op op) {
-  static const char *const words[] = {"NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"};
-  const char *word = enum_of(infer->module, op, "transpose_a");
-  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-    if (strcmp(word, words[i]) == 0) {
-      return true;
-    }
-  }
-  return fail_value(infer, op, "'transpose_a' is not NO_TRANSPOSE, TRANSPOSE or ADJOINT");
-}
-
 bool verify_reduce_precision(struct infer *infer, struct ir_op op) {
   if (int_of(infer->module, op, "exponent_bits", 1) < 1) {
     return fail_value(infer, op, "'exponent_bits' is not positive (C2)");
@@ -456,7 +470,7 @@ bool verify_fft(struct infer *infer, struct ir_op op) {
   bool is_single = in == DTYPE_F32 || in == DTYPE_C64;
   enum dtype wanted = is_inverse_real ? (is_single ? DTYPE_F32 : DTYPE_F64) : (is_single ? DTYPE_C64 : DTYPE_C128);
   if (out != wanted) {
-    infer_error(infer, op, DIAG_E0205_RESULT_TYPE, "the result must have elements of type %s", dtype_name(wanted));
+    infer_error(infer, op, DIAG_E0205_RESULT_TYPE, "the result must have elements of type %s (C2)", dtype_name(wanted));
     return false;
   }
   return true;
@@ -542,13 +556,25 @@ static bool check_algorithm(struct infer *infer, struct ir_op op) {
       return fail_value(infer, op, "'precision_config' must be DEFAULT when an algorithm is given (C21)");
     }
   }
+  static const char *const types[3] = {"lhs_precision_type", "rhs_precision_type", "accumulation_type"};
+  for (uint32_t i = 0; i < 3; i++) {
+    enum dtype dtype = type_field(module, attr, types[i]);
+    if (dtype != DTYPE_NONE && dtype != DTYPE_TF32 && dtype_class_of(dtype) != DTYPE_CLASS_FLOAT) {
+      char text[96];
+      snprintf(text, sizeof text, "'%s' of 'algorithm' is no floating-point type (I%u)", types[i], 8 + i);
+      infer_error_at_attribute(infer, op, "algorithm", DIAG_E0206_ATTRIBUTE_VALUE, text);
+      return false;
+    }
+  }
   for (uint32_t i = 0; i < 3; i++) {
     if (!struct_int(module, attr, names[i], &counts[i])) {
       return true;
     }
     if (counts[i] < 1) {
-      infer_error_at_attribute(infer, op, "algorithm", DIAG_E0206_ATTRIBUTE_VALUE,
-                               "component and operation counts of 'algorithm' must be positive (C22 to C24)");
+      static const char *const troubles[3] = {"'lhs_component_count' must be positive (C22)",
+                                              "'rhs_component_count' must be positive (C23)",
+                                              "'num_primitive_operations' must be positive (C24)"};
+      infer_error_at_attribute(infer, op, "algorithm", DIAG_E0206_ATTRIBUTE_VALUE, troubles[i]);
       return false;
     }
   }
@@ -580,12 +606,14 @@ bool verify_convolution(struct infer *infer, struct ir_op op) {
   if (!conv_dims_of(module, op, &dims)) {
     return true;
   }
-  if (ints_of(module, op, "window_reversal", &reversal) && reversal.count != 0
-      && reversal.count != dims.input_spatial.count) {
-    return fail_value(infer, op, "'window_reversal' does not have one entry per spatial dimension (C9)");
-  }
   shape_of(module, ir_op_operand(module, op, 0), &lhs);
   shape_of(module, ir_op_operand(module, op, 1), &rhs);
+  uint32_t spatial = lhs.rank >= 2 ? lhs.rank - 2 : 0;
+  bool has_rank = lhs.is_ranked && lhs.rank >= 2 && rhs.is_ranked && rhs.rank == lhs.rank;
+  if (has_rank && ints_of(module, op, "window_reversal", &reversal) && reversal.count != 0
+      && reversal.count != spatial) {
+    return fail_value(infer, op, "'window_reversal' does not have one entry per spatial dimension (C9)");
+  }
   bool is_mixed = lhs.element.id != rhs.element.id && !type_is_quantized(module, lhs.element)
                   && !type_is_quantized(module, rhs.element);
   if (is_mixed && lhs.element.id != 0 && rhs.element.id != 0) {
@@ -595,7 +623,7 @@ bool verify_convolution(struct infer *infer, struct ir_op op) {
     struct shape padding;
     bool is_table = shape_of(module, ir_op_operand(module, op, 2), &padding);
     if (is_table
-        && (padding.rank != 2 || !dims_agree(padding.dims[0], dims.input_spatial.count)
+        && (padding.rank != 2 || (has_rank && !dims_agree(padding.dims[0], spatial))
             || !dims_agree(padding.dims[1], 2))) {
       return fail_operand(infer, op, "the padding is not a pair per spatial dimension (C4)");
     }

@@ -40,7 +40,7 @@ static int slot_of(enum dtype dtype) {
 bool xla_expand(struct xla *xla, struct ir_op op, struct xla_props *props) {
   enum ir_opcode opcode = ir_op_code(xla->module, op);
   const struct ir_op_data *data = ir_op_get(xla->module, op);
-  if ((unsigned)opcode >= IR_OP_COUNT || data->operand_count == 0 || data->result_count == 0) {
+  if (xla->is_hlo || (unsigned)opcode >= IR_OP_COUNT || data->operand_count == 0 || data->result_count == 0) {
     return false;
   }
   struct ir_type type = ir_value_type(xla->module, ir_op_operand(xla->module, op, 0));
@@ -236,7 +236,7 @@ static int forwarded_operand(const struct ir_module *module, struct ir_op op) {
 }
 
 bool xla_is_dropped(const struct xla *xla, struct ir_op op) {
-  return forwarded_operand(xla->module, op) >= 0;
+  return !xla->is_hlo && forwarded_operand(xla->module, op) >= 0;
 }
 
 /* ---- constants of a computation ---- */
@@ -270,12 +270,12 @@ static void add_splat(struct xla *xla, struct ir_value value, struct map *seen, 
 }
 
 void xla_add_splats(struct xla *xla, struct ir_op op, struct map *seen, struct analyze_xla_cost *sum) {
-  for (uint32_t i = 0; i < ir_op_get(xla->module, op)->operand_count; i++) {
+  for (uint32_t i = 0; !xla->is_hlo && i < ir_op_get(xla->module, op)->operand_count; i++) {
     add_splat(xla, ir_op_operand(xla->module, op, i), seen, sum);
   }
 }
 
 bool xla_is_splat(const struct xla *xla, struct ir_op op) {
-  return ir_op_get(xla->module, op)->result_count == 1
+  return !xla->is_hlo && ir_op_get(xla->module, op)->result_count == 1
          && splat_of(xla->module, ir_op_result(xla->module, op, 0)).id != 0;
 }

@@ -200,6 +200,17 @@ void xla_add_tuple(struct xla *xla, uint32_t count, struct analyze_xla_cost *sum
   xla_accumulate(sum, &tuple);
 }
 
+/* The operands are the results of one op: in optimised HLO that op is the root, without a tuple. */
+static bool is_whole_result(const struct ir_module *module, struct ir_op op) {
+  uint32_t count = ir_op_get(module, op)->operand_count;
+  struct ir_op source = ir_value_get(module, ir_op_operand(module, op, 0))->op;
+  bool is_whole = source.id != 0 && ir_op_get(module, source)->result_count == count;
+  for (uint32_t i = 0; i < count && is_whole; i++) {
+    is_whole = ir_op_operand(module, op, i).id == ir_op_result(module, source, i).id;
+  }
+  return is_whole;
+}
+
 /* `splats`: constants of equal elements that the computation has already. */
 static void sum_block(struct xla *xla, struct ir_block block, struct map *splats, struct analyze_xla_cost *sum) {
   for (struct ir_op op = ir_block_first(xla->module, block); op.id != 0; op = ir_op_next(xla->module, op)) {
@@ -210,7 +221,7 @@ static void sum_block(struct xla *xla, struct ir_block block, struct map *splats
     xla_add_splats(xla, op, splats, sum);
     if (ir_opcode_has(ir_op_code(xla->module, op), IR_TRAIT_TERMINATOR)) {
       uint32_t count = ir_op_get(xla->module, op)->operand_count;
-      if (count > 1) {
+      if (count > 1 && !(xla->is_scheduled && is_whole_result(xla->module, op))) {
         xla_add_tuple(xla, count, sum);
       }
       continue;
@@ -253,6 +264,9 @@ void xla_function(struct xla *xla, struct ir_op function, struct analyze_xla_cos
 static void xla_init(struct xla *xla, const struct ir_module *module, const struct analyze_xla_options *options) {
   memset(xla, 0, sizeof *xla);
   xla->module = module;
+  /* XLA and the importer of HLO text leave it on what they made from HLO */
+  xla->is_hlo = module->root.id != 0 && ir_op_attr(module, module->root, "mhlo.is_dynamic").id != 0;
+  xla->is_scheduled = xla->is_hlo && ir_op_attr(module, module->root, "mhlo.is_scheduled").id != 0;
   if (options != NULL) {
     xla->options = *options;
   }

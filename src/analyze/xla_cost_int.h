@@ -19,6 +19,8 @@ struct xla {
   struct analyze_xla_options options;
   struct map function_index; /* func.func op → index into functions */
   VEC(struct analyze_xla_cost) functions; /* finished sums */
+  bool is_hlo; /* the module was made from HLO: nothing is converted any more */
+  bool is_scheduled; /* HLO at the end of XLA's passes */
   unsigned depth;
   unsigned nested_reads; /* steps into nested fusions, bounded */
   enum status status; /* first trouble */
@@ -63,7 +65,7 @@ void xla_add_tuple(struct xla *xla, uint32_t count, struct analyze_xla_cost *sum
 /* Time of the slowest property. */
 double xla_seconds(const struct xla *xla, const struct analyze_xla_cost *cost);
 
-/* What the conversion to HLO changes (xla_convert.c). */
+/* What the conversion to HLO changes (xla_convert.c); nothing when the module was HLO before. */
 /* Counts of an operation that HLO expands; false when it has it. */
 bool xla_expand(struct xla *xla, struct ir_op op, struct xla_props *props);
 /* The op hands its operand on and disappears. */

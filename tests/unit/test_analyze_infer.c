@@ -53,8 +53,19 @@ static void test_message_names_both_types(void **state) {
   assert_int_equal(diag->id, DIAG_E0205_RESULT_TYPE);
   assert_int_equal(diag->line, 2);
   assert_string_equal(diag->message, "'stablehlo.dot_general': result 0 is stated as 'tensor<2x4xf32>' but inferred as "
-                                     "'tensor<2x5xf32>'");
+                                     "'tensor<2x5xf32>' (C12)");
   program_release(&program);
+}
+
+/* MLIR: the entry block has as many arguments as the function has inputs, of the same types. */
+static void test_arguments_fit_the_type(void **state) {
+  (void)state;
+  expect_error("func.func @main(tensor<2xf32>) {\n  return\n}\n", DIAG_E0211_REGION, 1);
+  expect_error("func.func @main(tensor<2xf32>) {\n^bb0(%x: tensor<3xf32>):\n  return\n}\n", DIAG_E0211_REGION, 1);
+  expect_error("\"func.func\"() <{function_type = (tensor<2xf32>, tensor<2xi8>) -> (), sym_name = \"main\"}> ({\n"
+               "^bb0(%x: tensor<2xf32>, %y: tensor<2xui8>):\n  \"func.return\"() : () -> ()\n}) : () -> ()\n",
+               DIAG_E0211_REGION, 1);
+  expect_valid("func.func @main(tensor<2xf32>) {\n^bb0(%x: tensor<2xf32>):\n  return\n}\n");
 }
 
 static void test_goes_on_after_errors(void **state) {
@@ -322,6 +333,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_counts_and_attributes),
       cmocka_unit_test(test_message_names_both_types),
+      cmocka_unit_test(test_arguments_fit_the_type),
       cmocka_unit_test(test_goes_on_after_errors),
       cmocka_unit_test(test_shapes),
       cmocka_unit_test(test_unknown_result_is_refined),
