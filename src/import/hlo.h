@@ -50,6 +50,15 @@ struct hlo_computation {
   uint32_t parameter_first, parameter_count; /* in hlo_module.parameters, by number: indices within the computation */
   uint32_t offset;
   bool is_entry;
+  bool is_inline; /* stands where it is used */
+  bool is_broken; /* an error was found in it: not built */
+};
+
+/* A computation that stands in an attribute's place, read after the one around it. */
+struct hlo_inline {
+  uint32_t name;
+  struct hlo_span text; /* { instructions } */
+  unsigned depth;
 };
 
 struct hlo_module {
@@ -62,17 +71,21 @@ struct hlo_module {
   VEC(struct hlo_attr) attrs;
   VEC(uint32_t) operands;
   VEC(uint32_t) parameters;
+  VEC(struct hlo_inline) inlines; /* still to be read */
+  uint32_t inline_count; /* so far: they have no names */
+  unsigned inline_depth; /* of the computation that is being read */
   struct map computation_index; /* name → index */
   const struct source *source;
   struct diag_list *diags;
   unsigned max_depth;
+  size_t offset; /* of the instruction that is being built */
   bool is_failed; /* a diagnostic says why */
   bool is_out_of_memory;
 };
 
 #define HLO_NONE UINT32_MAX
 
-/* Records an error at a place of the text; always false. */
+/* Records an error at a place of the text, or of the instruction that is being built when `at` is elsewhere; always false. */
 bool hlo_error(struct hlo_module *hlo, enum diag_id id, const char *at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 bool hlo_memory(struct hlo_module *hlo);
@@ -80,6 +93,9 @@ bool hlo_memory(struct hlo_module *hlo);
 /* Reads the whole text; `hlo` is zeroed but for source, diags and max_depth. Errors are in hlo->is_failed. */
 void hlo_parse(struct hlo_module *hlo, size_t budget_bytes);
 void hlo_release(struct hlo_module *hlo);
+/* hlo_parse_attrs.c: ", name=value" as often as it stands there. Computations in place of names go onto hlo->inlines, and
+ * the values become the names that they get. */
+bool hlo_parse_attrs(struct hlo_module *hlo, struct hlo_cursor *c, uint32_t *first, uint32_t *count);
 /* hlo_parse_shape.c */
 const struct hlo_shape *hlo_parse_shape(struct hlo_module *hlo, struct hlo_cursor *c);
 

@@ -1,5 +1,6 @@
 /* Texts of HLO attributes as IR attributes. See hlo_build.h. */
 #include "base/decimal.h"
+#include "base/minifloat.h"
 #include "import/hlo_build.h"
 
 static int shown(struct hlo_span text) {
@@ -126,6 +127,73 @@ struct ir_attr hlo_dictionary(struct hlo_builder *b, struct hlo_span text) {
   return dict;
 }
 
+/* `: type` behind a number of a typed configuration; id 0 when it is none of these. */
+static struct ir_type number_type(struct hlo_builder *b, struct hlo_cursor *c, bool *is_float) {
+  static const struct {
+    const char *name;
+    enum dtype dtype;
+  } types[] = {{"i64", DTYPE_I64}, {"i32", DTYPE_I32}, {"i16", DTYPE_I16},   {"i8", DTYPE_I8},    {"f64", DTYPE_F64},
+               {"f32", DTYPE_F32}, {"ui8", DTYPE_UI8}, {"ui16", DTYPE_UI16}, {"ui32", DTYPE_UI32}};
+  struct hlo_span name = hlo_try(c, ':') ? hlo_name(c) : (struct hlo_span){NULL, 0};
+  for (size_t i = 0; name.length > 0 && i < sizeof types / sizeof types[0]; i++) {
+    if (hlo_span_is(name, types[i].name)) {
+      *is_float = dtype_is_floating(types[i].dtype);
+      return ir_type_scalar(b->m, types[i].dtype);
+    }
+  }
+  return (struct ir_type){0};
+}
+
+/* One value of a typed configuration: a string, true, false, or a number with its type. */
+static struct ir_attr typed_value(struct hlo_builder *b, struct hlo_cursor *c) {
+  if (hlo_peek(c) == '"') {
+    struct hlo_span text = hlo_balanced(c);
+    return text.length > 0 ? hlo_string(b, text) : (struct ir_attr){0};
+  }
+  struct hlo_span word = hlo_value(c);
+  if (hlo_span_is(word, "true") || hlo_span_is(word, "false")) {
+    return ir_attr_bool(b->m, hlo_span_is(word, "true"));
+  }
+  bool is_float = false;
+  struct ir_type type = number_type(b, c, &is_float);
+  struct hlo_cursor digits = hlo_cursor_of(word);
+  int64_t integer;
+  double number;
+  if (type.id == 0) {
+    return (struct ir_attr){0};
+  }
+  if (!is_float) {
+    bool is_whole = hlo_integer(&digits, &integer) && digits.at == digits.end;
+    return is_whole ? ir_attr_integer(b->m, integer, type) : (struct ir_attr){0};
+  }
+  if (!decimal_parse(word.text, word.length, &number)) {
+    return (struct ir_attr){0};
+  }
+  return ir_attr_float(b->m, minifloat_encode((enum dtype)ir_type_get(b->m, type)->dtype, number), type);
+}
+
+struct ir_attr hlo_typed_config(struct hlo_builder *b, struct hlo_span text) {
+  struct hlo_cursor c = hlo_cursor_of(text);
+  VEC(uint32_t) pairs = {0};
+  bool ok = hlo_try(&c, '{');
+  while (ok && hlo_peek(&c) != '}') {
+    struct hlo_span name = hlo_name(&c);
+    struct ir_attr value = {0};
+    if (name.length > 0 && hlo_try(&c, '=')) {
+      value = typed_value(b, &c);
+    }
+    uint32_t id = value.id != 0 ? intern_add(&b->m->strings, name.text, name.length) : 0;
+    ok = value.id != 0 && hlo_ok(b, id != UINT32_MAX && vec_push(&pairs, id) && vec_push(&pairs, value.id))
+         && (hlo_try(&c, ',') || hlo_peek(&c) == '}');
+  }
+  struct ir_attr dict = {0};
+  if (ok && hlo_try(&c, '}') && hlo_peek(&c) == '\0') {
+    dict = ir_attr_dict(b->m, pairs.data, (uint32_t)pairs.count / 2);
+  }
+  vec_release(&pairs);
+  return dict;
+}
+
 /* #dialect<mnemonic VALUE>; `is_upper`: lower case stands for upper, and "rng_" before it is dropped. */
 bool hlo_enum(struct hlo_builder *b, const char *mnemonic, struct hlo_span text, bool is_upper, struct ir_attr *attr) {
   char value[64];
@@ -178,6 +246,7 @@ bool hlo_attr_value(struct hlo_builder *b, const struct hlo_attr_row *row, struc
     }
     break;
   case HLO_BOOL:
+  case HLO_OMIT:
     ok = hlo_span_is(text, "true") || hlo_span_is(text, "false") || bad_value(b, text, "true or false");
     *attr = ir_attr_bool(b->m, hlo_span_is(text, "true"));
     break;
@@ -187,6 +256,9 @@ bool hlo_attr_value(struct hlo_builder *b, const struct hlo_attr_row *row, struc
   case HLO_ENUM:
   case HLO_WORD:
     ok = hlo_enum(b, row->mnemonic, text, row->kind == HLO_ENUM, attr);
+    break;
+  case HLO_TEXT:
+    *attr = hlo_string(b, text);
     break;
   }
   return ok && hlo_ok(b, attr->id != 0);
@@ -245,135 +317,4 @@ bool hlo_read_window(struct hlo_builder *b, struct hlo_span text, struct hlo_win
     (void)hlo_try(&c, ',');
   }
   return true;
-}
-
-/* ---- groups of devices ---- */
-
-enum { DEVICES_MAX = 1 << 20 };
-
-static bool listed_groups(struct hlo_builder *b, struct hlo_span text, int64_t *rows, int64_t *columns) {
-  struct hlo_cursor c = hlo_cursor_of(text);
-  VEC(uint32_t) starts = {0};
-  bool ok = hlo_try(&c, '{');
-  b->ints.count = 0;
-  while (ok && hlo_peek(&c) != '}') {
-    int64_t id;
-    ok = hlo_try(&c, '{') && hlo_ok(b, vec_push(&starts, (uint32_t)b->ints.count));
-    while (ok && hlo_peek(&c) != '}') {
-      ok = hlo_integer(&c, &id) && hlo_ok(b, vec_push(&b->ints, id));
-      (void)hlo_try(&c, ',');
-    }
-    ok = ok && hlo_try(&c, '}');
-    (void)hlo_try(&c, ',');
-  }
-  uint32_t widest = 0;
-  for (size_t i = 0; i < starts.count && ok; i++) {
-    uint32_t end = i + 1 < starts.count ? starts.data[i + 1] : (uint32_t)b->ints.count;
-    widest = end - starts.data[i] > widest ? end - starts.data[i] : widest;
-  }
-  size_t total = starts.count * widest;
-  if (ok && total > DEVICES_MAX) {
-    ok = hlo_fail(b, DIAG_E0005_LIMIT, text.text, "more than %d devices", DEVICES_MAX);
-  } else if (!ok) {
-    ok = bad_value(b, text, "groups of devices, {{0,1},{2,3}}");
-  } else if (total > b->ints.count) {
-    ok = hlo_ok(b, vec_reserve(&b->ints, total));
-    size_t from = b->ints.count;
-    b->ints.count = ok ? total : from;
-    for (size_t i = starts.count; i-- > 0 && ok;) {
-      size_t length = from - starts.data[i];
-      memmove(b->ints.data + i * widest, b->ints.data + starts.data[i], length * sizeof *b->ints.data);
-      from = starts.data[i];
-      for (size_t k = length; k < widest; k++) {
-        b->ints.data[i * widest + k] = -1;
-      }
-    }
-  }
-  *rows = (int64_t)starts.count;
-  *columns = widest;
-  vec_release(&starts);
-  return ok;
-}
-
-enum { IOTA_RANK_MAX = 16 };
-
-/* [a,b,c] */
-static bool iota_list(struct hlo_cursor *c, int64_t *values, uint32_t *count) {
-  *count = 0;
-  bool is_round = hlo_try(c, '(');
-  if (!is_round && !hlo_try(c, '[')) {
-    return false;
-  }
-  do {
-    if (*count == IOTA_RANK_MAX || !hlo_integer(c, &values[*count])) {
-      return false;
-    }
-    ++*count;
-  } while (hlo_try(c, ','));
-  return hlo_try(c, is_round ? ')' : ']');
-}
-
-/* Numbers 0, 1, ... in an array of `dims`, transposed by `order`. */
-static bool iota_numbers(struct hlo_builder *b, const int64_t *dims, const int64_t *order, uint32_t rank,
-                         int64_t total) {
-  int64_t strides[IOTA_RANK_MAX], index[IOTA_RANK_MAX] = {0}, step = 1;
-  for (uint32_t i = rank; i-- > 0;) {
-    strides[i] = step;
-    step *= dims[i];
-  }
-  b->ints.count = 0;
-  if (!vec_reserve(&b->ints, (size_t)total)) {
-    return hlo_ok(b, false);
-  }
-  for (int64_t n = 0; n < total; n++) {
-    int64_t id = 0;
-    for (uint32_t i = 0; i < rank; i++) {
-      id += index[i] * strides[order[i]];
-    }
-    b->ints.data[b->ints.count++] = id;
-    for (uint32_t i = rank; i-- > 0;) {
-      if (++index[i] < dims[order[i]]) {
-        break;
-      }
-      index[i] = 0;
-    }
-  }
-  return true;
-}
-
-/* [groups,size]<=[dims]T(order) */
-static bool iota_groups(struct hlo_builder *b, struct hlo_span text, int64_t *rows, int64_t *columns) {
-  struct hlo_cursor c = hlo_cursor_of(text);
-  int64_t groups[IOTA_RANK_MAX], dims[IOTA_RANK_MAX], order[IOTA_RANK_MAX], total = 1;
-  uint32_t count, rank, order_count = 0, seen = 0;
-  bool ok = iota_list(&c, groups, &count) && count == 2 && hlo_try_word(&c, "<=") && iota_list(&c, dims, &rank);
-  for (uint32_t i = 0; ok && i < rank; i++) {
-    order[i] = i;
-    ok = dims[i] > 0 && dims[i] <= DEVICES_MAX / total;
-    total = ok ? total * dims[i] : total;
-  }
-  if (ok && hlo_try(&c, 'T')) {
-    ok = iota_list(&c, order, &order_count) && order_count == rank;
-  }
-  for (uint32_t i = 0; ok && i < rank; i++) {
-    ok = order[i] >= 0 && order[i] < (int64_t)rank && (seen & (1u << order[i])) == 0;
-    seen |= ok ? 1u << order[i] : 0;
-  }
-  ok = ok && groups[0] > 0 && groups[1] > 0 && groups[0] <= DEVICES_MAX && groups[1] <= DEVICES_MAX
-       && groups[0] * groups[1] == total;
-  if (!ok) {
-    return bad_value(b, text, "groups of devices, [2,4]<=[8] or {{0,1},{2,3}}");
-  }
-  *rows = groups[0];
-  *columns = groups[1];
-  return iota_numbers(b, dims, order, rank, total);
-}
-
-bool hlo_read_groups(struct hlo_builder *b, struct hlo_span text, int64_t *rows, int64_t *columns) {
-  *rows = *columns = 0;
-  b->ints.count = 0;
-  if (text.length == 0) {
-    return true;
-  }
-  return text.text[0] == '[' ? iota_groups(b, text, rows, columns) : listed_groups(b, text, rows, columns);
 }

@@ -145,7 +145,7 @@ static bool push_slot(struct hlo_builder *b, struct hlo_slot slot) {
 
 bool hlo_push_operands(struct hlo_builder *b, const struct hlo_frame *f, const struct hlo_instruction *in) {
   for (uint32_t i = 0; i < in->operand_count; i++) {
-    if (!push_slot(b, hlo_slot_of(b, f, in, i))) {
+    if ((b->only == HLO_NONE || b->only == i) && !push_slot(b, hlo_slot_of(b, f, in, i))) {
       return false;
     }
   }
@@ -155,7 +155,9 @@ bool hlo_push_operands(struct hlo_builder *b, const struct hlo_frame *f, const s
 bool hlo_push_row_attrs(struct hlo_builder *b, const struct hlo_instruction *in) {
   for (const struct hlo_attr_row *row = b->row->attrs; row->from != NULL; row++) {
     struct hlo_span text = hlo_attr_find(b->hlo, in, row->from);
-    if (text.text == NULL && row->fallback != NULL) {
+    if (row->kind == HLO_OMIT) {
+      text = hlo_span_is(text, row->fallback) ? (struct hlo_span){NULL, 0} : text;
+    } else if (text.text == NULL && row->fallback != NULL) {
       text = (struct hlo_span){row->fallback, strlen(row->fallback)};
     }
     struct ir_attr attr = {0};
@@ -168,7 +170,7 @@ bool hlo_push_row_attrs(struct hlo_builder *b, const struct hlo_instruction *in)
 
 /* ---- operations ---- */
 
-static bool push_annotations(struct hlo_builder *b, const struct hlo_instruction *in) {
+bool hlo_push_annotations(struct hlo_builder *b, const struct hlo_instruction *in) {
   struct hlo_span sharding = hlo_attr_find(b->hlo, in, "sharding");
   struct hlo_span frontend = hlo_attr_find(b->hlo, in, "frontend_attributes");
   return (sharding.text == NULL || hlo_push_attr(b, "mhlo.sharding", hlo_string(b, sharding)))
@@ -253,7 +255,7 @@ bool hlo_emit(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_instr
   bool is_async = b->is_async;
   b->is_async = false;
   b->types.count = 0;
-  bool ok = hlo_push_types(b, b->result_shape != NULL ? b->result_shape : in->shape) && push_annotations(b, in);
+  bool ok = hlo_push_types(b, b->result_shape != NULL ? b->result_shape : in->shape) && hlo_push_annotations(b, in);
   if (ok) {
     struct ir_op_spec spec = {.opcode = opcode,
                               .operands = b->operands.data,
@@ -351,8 +353,10 @@ static bool check_operands(struct hlo_builder *b, const struct hlo_frame *f, con
 
 static bool build_instruction(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_instruction *in) {
   b->operands.count = b->pairs.count = 0;
+  b->hlo->offset = in->offset;
   b->row = hlo_op_find(in->opcode);
   b->result_shape = NULL;
+  b->only = HLO_NONE;
   b->is_async = false;
   if (b->row != NULL) {
     return check_operands(b, f, in) && b->row->build(b, f, in);
@@ -369,6 +373,7 @@ static bool replace_failed(struct hlo_builder *b, struct hlo_frame *f, const str
     return false;
   }
   b->result_shape = NULL;
+  b->only = HLO_NONE;
   b->is_async = false;
   b->operands.count = b->pairs.count = 0;
   return hlo_emit(b, f, in, IR_OP_CUSTOM_CALL, NULL, 0);
@@ -458,6 +463,9 @@ static bool add_arguments(struct hlo_builder *b, uint32_t index, struct ir_block
 
 /* Marks the computation as being built; false after a message when it is already, or too many are. */
 static bool open_computation(struct hlo_builder *b, uint32_t computation, unsigned depth) {
+  if (b->hlo->computations.data[computation].is_broken) {
+    return false; /* said already */
+  }
   const char *at = b->hlo->source->text + b->hlo->computations.data[computation].offset;
   if ((b->marks[computation] & HLO_MARK_OPEN) != 0) {
     return hlo_fail(b, DIAG_E0209_RECURSION, at, "this computation is used within itself");
@@ -465,7 +473,7 @@ static bool open_computation(struct hlo_builder *b, uint32_t computation, unsign
   if (depth > b->hlo->max_depth) {
     return hlo_fail(b, DIAG_E0005_LIMIT, at, "computations are nested deeper than %u", b->hlo->max_depth);
   }
-  b->marks[computation] |= HLO_MARK_OPEN;
+  b->marks[computation] |= HLO_MARK_OPEN | HLO_MARK_BUILT;
   return true;
 }
 
@@ -477,6 +485,7 @@ bool hlo_region(struct hlo_builder *b, struct hlo_frame *f, uint32_t computation
   const struct hlo_op_row *row = b->row;
   const struct hlo_shape *result_shape = b->result_shape;
   bool is_async = b->is_async;
+  uint32_t only = b->only;
   size_t leaves = b->leaves.count;
   uint32_t first = captured != NULL ? captured->first : (uint32_t)leaves,
            count = captured != NULL ? captured->count : 0;
@@ -489,6 +498,7 @@ bool hlo_region(struct hlo_builder *b, struct hlo_frame *f, uint32_t computation
   b->row = row;
   b->result_shape = result_shape;
   b->is_async = is_async;
+  b->only = only;
   b->operands.count = b->pairs.count = 0;
   return ok;
 }
@@ -524,85 +534,6 @@ struct ir_attr hlo_function(struct hlo_builder *b, uint32_t computation) {
   return function_name(b, computation, true);
 }
 
-/* Output that an argument gives its storage to: input_output_alias={ {0}: (1, {}, may-alias), ...}; -1 = none. */
-static bool read_aliases(struct hlo_builder *b, int64_t *output_of, uint32_t count) {
-  struct hlo_span text = hlo_attr_in(b->hlo, b->hlo->attr_first, b->hlo->attr_count, "input_output_alias");
-  struct hlo_cursor c = hlo_cursor_of(text);
-  int64_t output, parameter;
-  if (text.text == NULL || !hlo_try(&c, '{')) {
-    return true;
-  }
-  while (c.at < c.end && hlo_peek(&c) != '}') {
-    struct hlo_span index = hlo_balanced(&c);
-    struct hlo_cursor inside = hlo_cursor_of(index);
-    bool has_output = hlo_try(&inside, '{') && hlo_integer(&inside, &output) && hlo_try(&inside, '}');
-    output = index.length == 2 ? 0 : output;
-    has_output = has_output || index.length == 2;
-    if (index.length == 0 || !hlo_try(&c, ':')) {
-      return true;
-    }
-    struct hlo_span target = hlo_balanced(&c);
-    inside = hlo_cursor_of(target);
-    bool is_whole = hlo_try(&inside, '(') && hlo_integer(&inside, &parameter) && hlo_try(&inside, ',')
-                    && hlo_balanced(&inside).length == 2;
-    if (has_output && is_whole && parameter >= 0 && parameter < (int64_t)count) {
-      output_of[parameter] = output;
-    }
-    if (target.length == 0 || !hlo_try(&c, ',')) {
-      return true;
-    }
-  }
-  return true;
-}
-
-/* Attributes of one argument of @main: its sharding and the output that takes its storage. */
-static struct ir_attr argument_attr(struct hlo_builder *b, const struct hlo_instruction *in, int64_t output) {
-  b->pairs.count = 0;
-  bool ok = push_annotations(b, in);
-  if (ok && output >= 0 && output <= INT32_MAX) {
-    ok = hlo_push_attr(b, "tf.aliasing_output", ir_attr_integer(b->m, output, ir_type_scalar(b->m, DTYPE_I32)));
-  }
-  struct ir_attr dict = {0};
-  if (ok) {
-    dict = ir_attr_dict(b->m, b->pairs.data, (uint32_t)b->pairs.count / 2);
-  }
-  (void)hlo_ok(b, !ok || dict.id != 0);
-  return dict;
-}
-
-/* The arg_attrs array of @main; 0 when no argument has any, or after an error. */
-static struct ir_attr argument_attrs(struct hlo_builder *b, uint32_t computation) {
-  const struct hlo_module *hlo = b->hlo;
-  const struct hlo_computation *entry = &hlo->computations.data[computation];
-  int64_t *output_of = malloc((entry->parameter_count + 1) * sizeof *output_of);
-  VEC(struct ir_attr) items = {0};
-  bool ok = hlo_ok(b, output_of != NULL), has_any = false;
-  for (uint32_t i = 0; i < entry->parameter_count && ok; i++) {
-    output_of[i] = -1;
-  }
-  ok = ok && read_aliases(b, output_of, entry->parameter_count);
-  for (uint32_t i = 0; i < entry->parameter_count && ok; i++) {
-    const struct hlo_instruction *in =
-        &hlo->instructions.data[entry->first + hlo->parameters.data[entry->parameter_first + i]];
-    bool is_one = in->shape->kind != HLO_SHAPE_TUPLE;
-    struct ir_attr empty = ir_attr_dict(b->m, NULL, 0);
-    struct ir_attr dict = is_one ? argument_attr(b, in, output_of[i]) : empty;
-    ok = dict.id != 0;
-    has_any = has_any || dict.id != empty.id;
-    for (uint32_t k = 0; k < in->shape->leaf_count && ok; k++) {
-      ok = hlo_ok(b, vec_push(&items, dict));
-    }
-  }
-  struct ir_attr all = {0};
-  if (ok && has_any) {
-    all = ir_attr_array(b->m, items.data, (uint32_t)items.count);
-  }
-  free(output_of);
-  vec_release(&items);
-  b->pairs.count = 0;
-  return all;
-}
-
 static bool build_function(struct hlo_builder *b, struct ir_block top, uint32_t computation, bool is_main) {
   struct ir_module *m = b->m;
   const struct hlo_module *hlo = b->hlo;
@@ -627,7 +558,7 @@ static bool build_function(struct hlo_builder *b, struct ir_block top, uint32_t 
     return false;
   }
   struct ir_type type = ir_type_list(m, IR_TYPE_FUNCTION, b->types.data, (uint32_t)b->types.count, arguments);
-  struct ir_attr attrs = is_main ? argument_attrs(b, computation) : (struct ir_attr){0};
+  struct ir_attr attrs = is_main ? hlo_argument_attrs(b, computation) : (struct ir_attr){0};
   const char *visibility = is_main ? "public" : "private";
   struct ir_attr name =
       is_main ? ir_attr_string(m, "main", 4, (struct ir_type){0}) : function_name(b, computation, false);
@@ -659,7 +590,11 @@ static bool push_head(struct hlo_builder *b) {
   int64_t partitions = head_number(hlo, "num_partitions"), replicas = head_number(hlo, "replica_count");
   struct hlo_span frontend = hlo_attr_in(hlo, hlo->attr_first, hlo->attr_count, "frontend_attributes");
   b->pairs.count = 0;
-  bool ok = hlo->name.length == 0 || hlo_push_attr(b, "sym_name", hlo_string(b, hlo->name));
+  /* what XLA's converter says too, and what tells that a module was HLO (analyze/xla_cost.c) */
+  bool ok = hlo_push_attr(b, "mhlo.is_dynamic", ir_attr_bool(b->m, false));
+  struct hlo_span scheduled = hlo_attr_in(hlo, hlo->attr_first, hlo->attr_count, "is_scheduled");
+  ok = ok && (!hlo_span_is(scheduled, "true") || hlo_push_attr(b, "mhlo.is_scheduled", ir_attr_bool(b->m, true)));
+  ok = ok && (hlo->name.length == 0 || hlo_push_attr(b, "sym_name", hlo_string(b, hlo->name)));
   ok = ok && (partitions == 0 || hlo_push_attr(b, "mhlo.num_partitions", ir_attr_integer(b->m, partitions, i32)));
   ok = ok && (replicas == 0 || hlo_push_attr(b, "mhlo.num_replicas", ir_attr_integer(b->m, replicas, i32)));
   b->devices = (partitions > 0 ? partitions : 1) * (replicas > 0 ? replicas : 1);
@@ -673,7 +608,23 @@ static uint32_t entry_of(const struct hlo_module *hlo) {
       return i;
     }
   }
-  return (uint32_t)hlo->computations.count - 1;
+  uint32_t last = (uint32_t)hlo->computations.count - 1;
+  while (last > 0 && hlo->computations.data[last].is_inline) {
+    last--;
+  }
+  return last;
+}
+
+/* After errors of the parser: what is whole is built for its messages, callers (which come later) before what they use. */
+static void check_rest(struct hlo_builder *b, struct ir_block block) {
+  for (uint32_t i = (uint32_t)b->hlo->computations.count; i-- > 0;) {
+    if (b->hlo->is_out_of_memory || diag_full(b->hlo->diags)) {
+      return;
+    }
+    if ((b->marks[i] & HLO_MARK_BUILT) == 0) {
+      (void)build_function(b, block, i, false);
+    }
+  }
 }
 
 static bool build_module(struct hlo_builder *b) {
@@ -689,6 +640,10 @@ static bool build_module(struct hlo_builder *b) {
                             .regions = &region,
                             .region_count = 1};
   m->root = create(b, (struct ir_block){0}, &spec, NULL);
+  if (m->root.id != 0 && b->hlo->is_failed) {
+    check_rest(b, block);
+    return false;
+  }
   if (m->root.id == 0 || !build_function(b, block, entry_of(b->hlo), true)) {
     return false;
   }
@@ -701,7 +656,7 @@ static bool build_module(struct hlo_builder *b) {
 }
 
 enum status hlo_build(struct hlo_module *hlo, size_t budget_bytes, struct ir_module **module) {
-  struct hlo_builder b = {.hlo = hlo, .m = ir_module_new(budget_bytes), .budget_bytes = budget_bytes};
+  struct hlo_builder b = {.hlo = hlo, .m = ir_module_new(budget_bytes), .budget_bytes = budget_bytes, .only = HLO_NONE};
   b.marks = calloc(hlo->computations.count + 1, 1);
   bool ok = hlo_ok(&b, b.m != NULL && b.marks != NULL);
   if (ok) {

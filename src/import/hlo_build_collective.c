@@ -80,7 +80,43 @@ bool build_collective(struct hlo_builder *b, struct hlo_frame *f, const struct h
          && hlo_emit(b, f, in, opcode, has_body ? &region : NULL, has_body);
 }
 
+/* The operation once per operand, as StableHLO's takes only one. `build_one` makes it of b->only. */
+static bool build_each(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_instruction *in,
+                       hlo_build_fn *build_one) {
+  const struct hlo_shape *shape = result_of(b, in);
+  struct hlo_slot whole = {(uint32_t)b->leaves.count, in->operand_count, HLO_SLOT_VALUES};
+  bool ok = true;
+  if (in->operand_count == 1) {
+    return build_one(b, f, in);
+  }
+  if (shape->kind != HLO_SHAPE_TUPLE || shape->count != in->operand_count || shape->leaf_count != shape->count) {
+    return hlo_fail(b, DIAG_E0205_RESULT_TYPE, place(b, in), "the result of '%s' must be a tuple of %u arrays",
+                    b->row->name, in->operand_count);
+  }
+  b->is_async = false; /* what is started stands in one region: made here instead */
+  for (uint32_t i = 0; i < in->operand_count && ok; i++) {
+    if (hlo_slot_of(b, f, in, i).count != 1) {
+      return hlo_fail(b, DIAG_E0204_OPERAND_TYPE, place(b, in), "an operand of '%s' must be an array", b->row->name);
+    }
+    b->result_shape = shape->parts[i];
+    b->only = i;
+    ok = build_one(b, f, in);
+  }
+  b->result_shape = NULL;
+  b->only = HLO_NONE;
+  return ok && hlo_set_slot(b, f, in, whole);
+}
+
+bool build_reduce_scatter(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_instruction *in) {
+  return build_each(b, f, in, build_collective);
+}
+
+static hlo_build_fn permute;
 bool build_collective_permute(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_instruction *in) {
+  return build_each(b, f, in, permute);
+}
+
+static bool permute(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_instruction *in) {
   int64_t rows, columns;
   struct hlo_span text = hlo_attr_find(b->hlo, in, "source_target_pairs");
   if (!hlo_read_groups(b, text, &rows, &columns)) {
@@ -93,42 +129,46 @@ bool build_collective_permute(struct hlo_builder *b, struct hlo_frame *f, const 
          && hlo_push_operands(b, f, in) && hlo_emit(b, f, in, IR_OP_COLLECTIVE_PERMUTE, NULL, 0);
 }
 
-/* A dimension that splits into `size` parts in every operand; -1 when there is none. */
-static int64_t split_dimension(const struct hlo_builder *b, const struct hlo_frame *f, const struct hlo_instruction *in,
-                               int64_t size) {
-  const struct hlo_shape *shape = hlo_operand(b, f, in, 0)->shape;
-  for (uint32_t d = 0; d < shape->rank; d++) {
-    bool fits = true;
-    for (uint32_t i = 0; i < in->operand_count && fits; i++) {
-      const struct hlo_shape *operand = hlo_operand(b, f, in, i)->shape;
-      fits = operand->rank == shape->rank && size > 0 && operand->dims[d] > 0 && operand->dims[d] % size == 0;
-    }
-    if (fits) {
-      return d;
-    }
-  }
-  return -1;
-}
-
-/* With `dimensions` the array is split along them; the form with one operand per device has none, and any dimension that
- * splits stands for it: the same bytes go the same way. */
-bool build_all_to_all(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_instruction *in) {
-  struct hlo_span text = hlo_attr_find(b->hlo, in, "dimensions");
-  int64_t size, dimension;
+/* A collective that StableHLO has not, as the custom call that XLA makes of it: groups and channel in its configuration. */
+static bool emit_exchange(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_instruction *in,
+                          const char *target) {
+  struct ir_module *m = b->m;
+  struct hlo_span text = hlo_attr_find(b->hlo, in, "channel_id");
+  struct hlo_cursor c = hlo_cursor_of(text);
+  int64_t size, channel;
+  uint32_t fields[4], count = 0;
   if (!push_groups(b, f, in, &size)) {
     return false;
   }
-  if (text.text != NULL) {
-    if (!hlo_ints(b, text) || b->ints.count != 1) {
-      return hlo_fail(b, DIAG_E0105_ATTRIBUTE, text.text, "expected one dimension");
-    }
-    dimension = b->ints.data[0];
-  } else {
-    dimension = split_dimension(b, f, in, size);
-    if (dimension < 0) {
-      return hlo_emit_opaque(b, f, in, "all-to-all", 10);
-    }
+  if (text.text != NULL && hlo_integer(&c, &channel)) {
+    fields[count++] = intern_add_cstr(&m->strings, "channel_id");
+    fields[count++] = hlo_i64(b, channel).id;
   }
+  fields[count++] = b->pairs.data[0];
+  fields[count++] = b->pairs.data[1];
+  b->pairs.count = 0;
+  b->is_async = false;
+  return hlo_ok(b, fields[0] != UINT32_MAX)
+         && hlo_push_attr(b, "call_target_name", ir_attr_string(m, target, strlen(target), (struct ir_type){0}))
+         && hlo_push_attr(b, "api_version", ir_attr_integer(m, 4, ir_type_scalar(m, DTYPE_I32)))
+         && hlo_push_attr(b, "backend_config", ir_attr_dict(m, fields, count / 2)) && hlo_push_operands(b, f, in)
+         && hlo_emit(b, f, in, IR_OP_CUSTOM_CALL, NULL, 0);
+}
+
+/* With `dimensions` the array is split along it; the form with one operand per device has none. */
+bool build_all_to_all(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_instruction *in) {
+  struct hlo_span text = hlo_attr_find(b->hlo, in, "dimensions");
+  int64_t size;
+  if (text.text == NULL) {
+    return emit_exchange(b, f, in, "all_to_all");
+  }
+  if (!push_groups(b, f, in, &size)) {
+    return false;
+  }
+  if (!hlo_ints(b, text) || b->ints.count != 1) {
+    return hlo_fail(b, DIAG_E0105_ATTRIBUTE, text.text, "expected one dimension");
+  }
+  int64_t dimension = b->ints.data[0];
   return hlo_push_attr(b, "split_dimension", hlo_i64(b, dimension))
          && hlo_push_attr(b, "concat_dimension", hlo_i64(b, dimension))
          && hlo_push_attr(b, "split_count", hlo_i64(b, size)) && push_channel(b, in, false)
@@ -136,7 +176,7 @@ bool build_all_to_all(struct hlo_builder *b, struct hlo_frame *f, const struct h
 }
 
 bool build_ragged_all_to_all(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_instruction *in) {
-  return hlo_emit_opaque(b, f, in, "ragged_all_to_all", 17);
+  return emit_exchange(b, f, in, "ragged_all_to_all");
 }
 
 /* ---- started and awaited ---- */
@@ -183,6 +223,9 @@ bool build_async_start(struct hlo_builder *b, struct hlo_frame *f, const struct 
     return false;
   }
   const struct hlo_computation *computation = &hlo->computations.data[index];
+  if (computation->is_broken) {
+    return false; /* said already */
+  }
   const struct hlo_instruction *root = &hlo->instructions.data[computation->first + computation->root];
   const struct hlo_op_row *row = hlo_op_find(root->opcode);
   if (computation->count != computation->parameter_count + 1 || row == NULL || !is_asynchronous(row->opcode)) {
@@ -225,27 +268,10 @@ static bool awaited(struct hlo_builder *b, struct hlo_frame *f, const struct hlo
                      (int)(in->opcode.length < 60 ? in->opcode.length : 60), in->opcode.text);
 }
 
+/* What was started is still under way. */
 bool build_update(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_instruction *in) {
   struct hlo_slot slot;
-  if (!awaited(b, f, in, &slot)) {
-    return false;
-  }
-  if (slot.state == HLO_SLOT_FUTURE) {
-    struct ir_value value = b->leaves.data[slot.first];
-    struct ir_type type = ir_value_type(b->m, value);
-    struct ir_op_spec spec = {.opcode = IR_OP_MHLO_ASYNC_UPDATE,
-                              .operands = &value,
-                              .operand_count = 1,
-                              .result_types = &type,
-                              .result_count = 1,
-                              .offset = in->offset};
-    struct ir_op op = ir_op_create(b->m, f->block, &spec);
-    slot.first = (uint32_t)b->leaves.count;
-    if (!hlo_ok(b, op.id != 0 && vec_push(&b->leaves, ir_op_result(b->m, op, 0)))) {
-      return false;
-    }
-  }
-  return hlo_set_slot(b, f, in, slot);
+  return awaited(b, f, in, &slot) && hlo_set_slot(b, f, in, slot);
 }
 
 bool build_done(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_instruction *in) {

@@ -149,8 +149,49 @@ bool build_conditional(struct hlo_builder *b, struct hlo_frame *f, const struct 
 
 /* ---- calls and fusions ---- */
 
+/* Value of `name` in {name="value",name={...}}; {NULL, 0} when it is absent. */
+static struct hlo_span entry_of(struct hlo_span text, const char *name) {
+  struct hlo_cursor c = hlo_cursor_of(text);
+  bool ok = hlo_try(&c, '{');
+  while (ok && hlo_peek(&c) != '}') {
+    struct hlo_span key = hlo_name(&c);
+    struct hlo_span value = key.length > 0 && hlo_try(&c, '=') ? hlo_value(&c) : (struct hlo_span){NULL, 0};
+    if (hlo_span_is(key, name)) {
+      return value;
+    }
+    ok = value.length > 0 && hlo_try(&c, ',');
+  }
+  return (struct hlo_span){NULL, 0};
+}
+
+/* A call marked is_composite=true: what it computes has a name, a version and attributes, in frontend_attributes. */
+static bool push_composite(struct hlo_builder *b, const struct hlo_instruction *in, struct ir_attr callee) {
+  struct hlo_span frontend = hlo_attr_find(b->hlo, in, "frontend_attributes");
+  struct hlo_span name = entry_of(frontend, "composite.name"), version = entry_of(frontend, "composite.version");
+  struct hlo_span attributes = entry_of(frontend, "composite.attributes");
+  int64_t number = 0;
+  if (version.text != NULL && hlo_unquote(b, version)) {
+    struct hlo_cursor digits = {strbuf_text(&b->text), strbuf_text(&b->text) + b->text.length};
+    (void)hlo_integer(&digits, &number);
+  }
+  struct ir_attr typed = {0};
+  if (attributes.text != NULL) {
+    typed = hlo_typed_config(b, attributes);
+  }
+  return hlo_push_attr(b, "decomposition", callee) && hlo_push_attr(b, "name", hlo_string(b, name))
+         && (number == 0 || hlo_push_attr(b, "version", ir_attr_integer(b->m, number, ir_type_scalar(b->m, DTYPE_I32))))
+         && (typed.id == 0 || typed.id == ir_attr_dict(b->m, NULL, 0).id
+             || hlo_push_attr(b, "composite_attributes", typed));
+}
+
 bool build_call(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_instruction *in) {
   uint32_t computation = hlo_computation_of(b, in, "to_apply");
+  struct hlo_span frontend = hlo_attr_find(b->hlo, in, "frontend_attributes");
+  if (computation != HLO_NONE && hlo_is_true(b->hlo, in, "is_composite")
+      && entry_of(frontend, "composite.name").text != NULL) {
+    return push_composite(b, in, hlo_function(b, computation)) && hlo_push_operands(b, f, in)
+           && hlo_emit(b, f, in, IR_OP_COMPOSITE, NULL, 0);
+  }
   return computation != HLO_NONE && hlo_push_attr(b, "callee", hlo_function(b, computation))
          && hlo_push_operands(b, f, in) && hlo_emit(b, f, in, IR_OP_FUNC_CALL, NULL, 0);
 }
@@ -196,5 +237,25 @@ bool build_fusion(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_i
          && check_fusion(b, f, in, region)
          && (kind.text == NULL
              || (hlo_enum(b, "mhlo.fusion_kind", kind, false, &attr) && hlo_push_attr(b, "fusion_kind", attr)))
+         && emit_with(b, f, in, &region, 1);
+}
+
+/* scan(inputs..., initial values...), num_carries=n: the last n operands and results are carried. */
+bool build_scan(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_instruction *in) {
+  struct ir_region region;
+  struct hlo_span text = hlo_attr_find(b->hlo, in, "num_carries");
+  struct hlo_cursor c = hlo_cursor_of(text);
+  int64_t carries = 0;
+  int64_t operands = in->operand_count, results = in->shape->leaf_count;
+  if (text.text == NULL || !hlo_integer(&c, &carries) || carries < 0 || carries > operands || carries > results) {
+    return hlo_fail(b, DIAG_E0105_ATTRIBUTE, text.text != NULL ? text.text : place(b, in),
+                    "'scan' needs num_carries, at most as many as it has operands and results");
+  }
+  int32_t in_sizes[2] = {(int32_t)(operands - carries), (int32_t)carries};
+  int32_t out_sizes[2] = {(int32_t)(results - carries), (int32_t)carries};
+  struct ir_type i32 = ir_type_scalar(b->m, DTYPE_I32);
+  return hlo_region(b, f, hlo_computation_of(b, in, "to_apply"), NULL, "mhlo.return", &region)
+         && hlo_push_attr(b, "operandSegmentSizes", ir_attr_dense_array(b->m, i32, in_sizes, 2))
+         && hlo_push_attr(b, "resultSegmentSizes", ir_attr_dense_array(b->m, i32, out_sizes, 2))
          && emit_with(b, f, in, &region, 1);
 }

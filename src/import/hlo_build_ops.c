@@ -66,9 +66,41 @@ bool build_forward(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_
   return hlo_set_slot(b, f, in, hlo_slot_of(b, f, in, 0));
 }
 
-bool build_constant(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_instruction *in) {
+static bool emit_constant(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_instruction *in,
+                          const struct hlo_shape *shape, struct hlo_span text) {
   struct ir_attr value = {0};
-  return hlo_literal(b, in, &value) && hlo_push_attr(b, "value", value) && hlo_emit(b, f, in, IR_OP_CONSTANT, NULL, 0);
+  b->result_shape = shape;
+  bool ok = hlo_literal(b, shape, text, &value) && hlo_push_attr(b, "value", value)
+            && hlo_emit(b, f, in, IR_OP_CONSTANT, NULL, 0);
+  b->result_shape = NULL;
+  return ok;
+}
+
+/* (literal, literal, ...): a constant per leaf. Shapes are not deeper than hlo->max_depth. */
+static bool constant_leaves(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_instruction *in,
+                            const struct hlo_shape *shape, struct hlo_cursor *c) {
+  bool is_elided = hlo_literal_is_elided(in->inside);
+  if (shape->kind != HLO_SHAPE_TUPLE) {
+    return emit_constant(b, f, in, shape, is_elided ? in->inside : hlo_literal_span(c, shape));
+  }
+  bool ok = is_elided || hlo_try(c, '(');
+  for (uint32_t i = 0; i < shape->count && ok; i++) {
+    ok = is_elided || i == 0 || hlo_try(c, ',');
+    if (ok && !constant_leaves(b, f, in, shape->parts[i], c)) {
+      return false;
+    }
+  }
+  return (ok && (is_elided || hlo_try(c, ')')))
+         || hlo_fail(b, DIAG_E0111_DENSE, c->at, "expected a literal for each part of the tuple, (a, b)");
+}
+
+bool build_constant(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_instruction *in) {
+  if (in->shape->kind != HLO_SHAPE_TUPLE) {
+    return emit_constant(b, f, in, in->shape, in->inside);
+  }
+  struct hlo_cursor c = hlo_cursor_of(in->inside);
+  struct hlo_slot slot = {(uint32_t)b->leaves.count, in->shape->leaf_count, HLO_SLOT_VALUES};
+  return constant_leaves(b, f, in, in->shape, &c) && hlo_set_slot(b, f, in, slot);
 }
 
 /* One operation per leaf. A layout other than row-major is what a copy or bitcast is about: the shape is kept as text. */
@@ -106,6 +138,12 @@ bool build_relayout(struct hlo_builder *b, struct hlo_frame *f, const struct hlo
     }
   }
   return hlo_set_slot(b, f, in, (struct hlo_slot){first, from.count, HLO_SLOT_VALUES});
+}
+
+/* The layout of the result says whether elements move at all. */
+bool build_transpose(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_instruction *in) {
+  bool is_unusual = in->shape->is_unusual || hlo_operand(b, f, in, 0)->shape->is_unusual;
+  return (!is_unusual || hlo_push_attr(b, "xla_shape", hlo_string(b, in->shape->text))) && build_plain(b, f, in);
 }
 
 /* ---- structs of dimensions ---- */
@@ -396,6 +434,60 @@ bool build_pad(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_inst
          && push_list(b, "interior_padding", interior, count) && build_plain(b, f, in);
 }
 
+/* dynamic-reshape(data, size, size, ...): StableHLO takes the sizes as one tensor. */
+bool build_dynamic_reshape(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_instruction *in) {
+  struct ir_module *m = b->m;
+  if (hlo_slot_of(b, f, in, 0).count != 1) {
+    return hlo_fail(b, DIAG_E0204_OPERAND_TYPE, place(b, in), "a tuple cannot be reshaped");
+  }
+  int64_t one = 1, rank = (int64_t)in->operand_count - 1;
+  enum dtype dtype = in->operand_count > 1 ? (enum dtype)hlo_operand(b, f, in, 1)->shape->dtype : DTYPE_I32;
+  struct ir_type element = ir_type_scalar(m, dtype);
+  struct ir_type single = ir_type_tensor(m, element, &one, 1, (struct ir_attr){0});
+  struct ir_type sizes = ir_type_tensor(m, element, &rank, 1, (struct ir_attr){0});
+  for (uint32_t i = 1; i < in->operand_count; i++) {
+    struct hlo_slot slot = hlo_slot_of(b, f, in, i);
+    if (slot.count != 1 || hlo_operand(b, f, in, i)->shape->dtype != dtype) {
+      return hlo_fail(b, DIAG_E0204_OPERAND_TYPE, place(b, in), "sizes must be scalars of one type");
+    }
+    struct ir_op_spec spec = {.opcode = IR_OP_RESHAPE,
+                              .operands = &b->leaves.data[slot.first],
+                              .operand_count = 1,
+                              .result_types = &single,
+                              .result_count = 1,
+                              .offset = in->offset};
+    struct ir_op op = ir_op_create(m, f->block, &spec);
+    if (op.id == 0 || !vec_push(&b->operands, ir_op_result(m, op, 0))) {
+      return hlo_ok(b, false);
+    }
+  }
+  if (rank == 0) {
+    return hlo_push_operands(b, f, in) && hlo_emit(b, f, in, IR_OP_RESHAPE, NULL, 0);
+  }
+  if (!hlo_push_attr(b, "dimension", hlo_i64(b, 0))) {
+    return false;
+  }
+  struct ir_op_spec spec = {.opcode = IR_OP_CONCATENATE,
+                            .operands = b->operands.data,
+                            .operand_count = (uint32_t)rank,
+                            .result_types = &sizes,
+                            .result_count = 1,
+                            .attrs = b->pairs.data,
+                            .attr_count = 1,
+                            .offset = in->offset};
+  struct ir_op op = ir_op_create(m, f->block, &spec);
+  b->operands.count = b->pairs.count = 0;
+  return hlo_ok(b, op.id != 0 && vec_push(&b->operands, b->leaves.data[hlo_slot_of(b, f, in, 0).first])
+                       && vec_push(&b->operands, ir_op_result(m, op, 0)))
+         && hlo_emit(b, f, in, IR_OP_DYNAMIC_RESHAPE, NULL, 0);
+}
+
+/* Operands with scales per block of elements: the custom call that JAX makes of such a product. */
+bool build_scaled_dot(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_instruction *in) {
+  static const char target[] = "__op$block_scaled_dot";
+  return hlo_emit_opaque(b, f, in, target, sizeof target - 1);
+}
+
 /* ---- random numbers, streams, custom calls ---- */
 
 /* StableHLO's rng takes the shape of the result as a third operand. */
@@ -467,7 +559,7 @@ static int64_t api_version(struct hlo_span text) {
   return 0;
 }
 
-/* The configuration is kept as text. A typed call (version 4) has a dictionary in its place, so its text goes beside it.
+/* The configuration is kept as text. A typed call (version 4) has a dictionary; what is not read as one goes beside it.
  * Called computations are those of the implementation (comparators and the like) and are left out. */
 bool build_custom_call(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_instruction *in) {
   struct hlo_span target = hlo_attr_find(b->hlo, in, "custom_call_target");
@@ -478,11 +570,12 @@ bool build_custom_call(struct hlo_builder *b, struct hlo_frame *f, const struct 
     return hlo_fail(b, DIAG_E0105_ATTRIBUTE, place(b, in), "'custom-call' needs the attribute 'custom_call_target'");
   }
   bool ok = hlo_push_attr(b, "call_target_name", hlo_string(b, target));
-  if (ok && config.text != NULL) {
+  struct ir_attr typed = version == 4 && config.text != NULL ? hlo_typed_config(b, config) : (struct ir_attr){0};
+  if (ok && config.text != NULL && typed.id == 0) {
     ok = hlo_push_attr(b, version == 4 ? "mhlo.backend_config" : "backend_config", hlo_string(b, config));
   }
   if (ok && version == 4) {
-    ok = hlo_push_attr(b, "backend_config", ir_attr_dict(m, NULL, 0));
+    ok = hlo_push_attr(b, "backend_config", typed.id != 0 ? typed : ir_attr_dict(m, NULL, 0));
   }
   if (ok && version > 1) {
     ok = hlo_push_attr(b, "api_version", ir_attr_integer(m, version, ir_type_scalar(m, DTYPE_I32)));

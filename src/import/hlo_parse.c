@@ -11,8 +11,10 @@ bool hlo_error(struct hlo_module *hlo, enum diag_id id, const char *at, const ch
   va_start(args, format);
   vsnprintf(message, sizeof message, format, args);
   va_end(args);
-  size_t offset = (size_t)(at - hlo->source->text);
-  diag_at(hlo->diags, id, hlo->source, offset > hlo->source->length ? hlo->source->length : offset, "%s", message);
+  /* texts that stand for absent ones or for names are not of the source */
+  uintptr_t start = (uintptr_t)hlo->source->text, place = (uintptr_t)at;
+  bool is_inside = place >= start && place - start <= hlo->source->length;
+  diag_at(hlo->diags, id, hlo->source, is_inside ? (size_t)(place - start) : hlo->offset, "%s", message);
   hlo->is_failed = true;
   return false;
 }
@@ -34,29 +36,6 @@ struct hlo_span hlo_attr_in(const struct hlo_module *hlo, uint32_t first, uint32
 struct hlo_span hlo_attr_find(const struct hlo_module *hlo, const struct hlo_instruction *instruction,
                               const char *name) {
   return hlo_attr_in(hlo, instruction->attr_first, instruction->attr_count, name);
-}
-
-/* ", name=value" as often as it stands there. */
-static bool read_attrs(struct hlo_module *hlo, struct hlo_cursor *c, uint32_t *first, uint32_t *count) {
-  *first = (uint32_t)hlo->attrs.count;
-  while (hlo_try(c, ',')) {
-    hlo_skip(c);
-    struct hlo_attr attr = {.name = hlo_name(c)};
-    if (attr.name.length == 0 || !hlo_try(c, '=')) {
-      return hlo_error(hlo, DIAG_E0102_EXPECTED, c->at, "expected an attribute, name=value");
-    }
-    attr.value = hlo_value(c);
-    if (attr.value.length == 0) {
-      return hlo_error(hlo, DIAG_E0105_ATTRIBUTE, attr.value.text,
-                       "attribute '%.*s' has no value or one that never ends",
-                       (int)(attr.name.length < 64 ? attr.name.length : 64), attr.name.text);
-    }
-    if (!vec_push(&hlo->attrs, attr)) {
-      return hlo_memory(hlo);
-    }
-  }
-  *count = (uint32_t)hlo->attrs.count - *first;
-  return true;
 }
 
 /* ---- instructions ---- */
@@ -152,6 +131,12 @@ static bool add_parameter(struct reading *r, const struct hlo_instruction *instr
 /* `shape opcode(operands), attributes` */
 static bool read_call(struct reading *r, struct hlo_instruction *instruction) {
   struct hlo_module *hlo = r->hlo;
+  struct hlo_cursor probe = r->c;
+  hlo_skip(&probe);
+  const char *at = probe.at;
+  if (hlo_name(&probe).length > 0 && hlo_peek(&probe) == '(') {
+    return hlo_error(hlo, DIAG_E0104_TYPE, at, "the shape of the result is left out; print the module with its shapes");
+  }
   instruction->shape = hlo_parse_shape(hlo, &r->c);
   if (instruction->shape == NULL) {
     return false;
@@ -160,7 +145,8 @@ static bool read_call(struct reading *r, struct hlo_instruction *instruction) {
   if (instruction->opcode.length == 0 || hlo_peek(&r->c) != '(') {
     return hlo_error(hlo, DIAG_E0102_EXPECTED, r->c.at, "expected an opcode and '('");
   }
-  return read_operands(r, instruction) && read_attrs(hlo, &r->c, &instruction->attr_first, &instruction->attr_count)
+  return read_operands(r, instruction)
+         && hlo_parse_attrs(hlo, &r->c, &instruction->attr_first, &instruction->attr_count)
          && (!hlo_span_is(instruction->opcode, "parameter") || add_parameter(r, instruction));
 }
 
@@ -233,6 +219,56 @@ static bool read_body(struct reading *r) {
   }
 }
 
+/* `{ instructions }` as the computation of that name. */
+static bool read_block(struct reading *r, struct hlo_computation head, struct hlo_span name) {
+  struct hlo_module *hlo = r->hlo;
+  const char *at = hlo->source->text + head.offset;
+  uint32_t other;
+  head.first = (uint32_t)hlo->instructions.count;
+  head.parameter_first = (uint32_t)hlo->parameters.count;
+  head.root = HLO_NONE;
+  r->computation = head;
+  map_clear(r->names);
+  bool ok = read_body(r);
+  struct hlo_computation *computation = &r->computation;
+  ok = ok && check_parameters(hlo, computation);
+  if (ok && computation->count == 0) {
+    ok = hlo_error(hlo, DIAG_E0102_EXPECTED, at, "a computation without instructions");
+  }
+  if (computation->root == HLO_NONE) {
+    computation->root = computation->count > 0 ? computation->count - 1 : 0;
+  }
+  if (ok && map_get(&hlo->computation_index, head.name, &other)) {
+    ok = hlo_error(hlo, DIAG_E0107_REDEFINED, at, "computation '%.*s' is defined twice",
+                   (int)(name.length < 100 ? name.length : 100), name.text);
+  }
+  computation->is_broken = !ok;
+  if (!map_set(&hlo->computation_index, head.name, (uint32_t)hlo->computations.count)
+      || !vec_push(&hlo->computations, *computation)) {
+    return hlo_memory(hlo);
+  }
+  return ok;
+}
+
+/* Computations that stood in the one just read, and those in them. */
+static bool read_inlines(struct reading *r) {
+  struct hlo_module *hlo = r->hlo;
+  struct hlo_cursor after = r->c;
+  bool ok = true;
+  while (hlo->inlines.count > 0 && !hlo->is_out_of_memory && !diag_full(hlo->diags)) {
+    struct hlo_inline next = hlo->inlines.data[--hlo->inlines.count];
+    struct hlo_computation head = {
+        .name = next.name, .offset = (uint32_t)(next.text.text - hlo->source->text), .is_inline = true};
+    hlo->inline_depth = next.depth;
+    r->c = (struct hlo_cursor){next.text.text + 1, next.text.text + next.text.length};
+    ok = read_block(r, head, next.text) && ok;
+  }
+  hlo->inline_depth = 0;
+  hlo->inlines.count = 0;
+  r->c = after;
+  return ok;
+}
+
 /* `[ENTRY] %name [(parameters) -> shape] { ... }[, attributes]` */
 static bool read_computation(struct reading *r) {
   struct hlo_module *hlo = r->hlo;
@@ -252,36 +288,16 @@ static bool read_computation(struct reading *r) {
   if (!hlo_try(&r->c, '{')) {
     return hlo_error(hlo, DIAG_E0102_EXPECTED, r->c.at, "expected '{' and the instructions of the computation");
   }
-  uint32_t id = intern_add(&hlo->strings, name.text, name.length), other;
-  if (id == UINT32_MAX) {
+  struct hlo_computation head = {.name = intern_add(&hlo->strings, name.text, name.length),
+                                 .offset = (uint32_t)(at - hlo->source->text),
+                                 .is_entry = is_entry};
+  if (head.name == UINT32_MAX) {
     return hlo_memory(hlo);
   }
-  r->computation = (struct hlo_computation){.name = id,
-                                            .first = (uint32_t)hlo->instructions.count,
-                                            .root = HLO_NONE,
-                                            .parameter_first = (uint32_t)hlo->parameters.count,
-                                            .offset = (uint32_t)(at - hlo->source->text),
-                                            .is_entry = is_entry};
-  map_clear(r->names);
-  bool ok = read_body(r);
-  struct hlo_computation *computation = &r->computation;
-  ok = ok && check_parameters(hlo, computation);
-  if (ok && computation->count == 0) {
-    ok = hlo_error(hlo, DIAG_E0102_EXPECTED, at, "a computation without instructions");
-  }
-  if (computation->root == HLO_NONE) {
-    computation->root = computation->count > 0 ? computation->count - 1 : 0;
-  }
-  if (ok && map_get(&hlo->computation_index, id, &other)) {
-    ok = hlo_error(hlo, DIAG_E0107_REDEFINED, at, "computation '%.*s' is defined twice",
-                   (int)(name.length < 100 ? name.length : 100), name.text);
-  }
-  if (!map_set(&hlo->computation_index, id, (uint32_t)hlo->computations.count)
-      || !vec_push(&hlo->computations, *computation)) {
-    return hlo_memory(hlo);
-  }
+  bool ok = read_block(r, head, name);
   uint32_t first, count;
-  return ok && read_attrs(hlo, &r->c, &first, &count);
+  ok = read_inlines(r) && ok;
+  return ok && hlo_parse_attrs(hlo, &r->c, &first, &count);
 }
 
 /* A table of source places: its rows begin with numbers. */
@@ -311,7 +327,20 @@ static bool read_head(struct hlo_module *hlo, struct hlo_cursor *c) {
     return true;
   }
   hlo->name = hlo_name(c);
-  return read_attrs(hlo, c, &hlo->attr_first, &hlo->attr_count);
+  return hlo_parse_attrs(hlo, c, &hlo->attr_first, &hlo->attr_count);
+}
+
+/* XLA marks the entry of every module whose head describes it: without the mark the text was cut. Other texts may leave it
+ * out, the last computation is meant then. */
+static void check_entry(struct hlo_module *hlo, const char *end) {
+  bool is_described = hlo_attr_in(hlo, hlo->attr_first, hlo->attr_count, "entry_computation_layout").text != NULL;
+  for (size_t i = 0; i < hlo->computations.count; i++) {
+    is_described = is_described && !hlo->computations.data[i].is_entry;
+  }
+  if (is_described && !hlo->is_failed) {
+    (void)hlo_error(hlo, DIAG_E0210_NO_ENTRY, end,
+                    "no computation is marked ENTRY, though the head of the module describes one");
+  }
 }
 
 void hlo_parse(struct hlo_module *hlo, size_t budget_bytes) {
@@ -341,6 +370,7 @@ void hlo_parse(struct hlo_module *hlo, size_t budget_bytes) {
   if (hlo->computations.count == 0 && !hlo->is_failed) {
     (void)hlo_error(hlo, DIAG_E0102_EXPECTED, r.c.at, "the module has no computation");
   }
+  check_entry(hlo, r.c.at);
   map_release(&names);
 }
 
@@ -350,6 +380,7 @@ void hlo_release(struct hlo_module *hlo) {
   vec_release(&hlo->attrs);
   vec_release(&hlo->operands);
   vec_release(&hlo->parameters);
+  vec_release(&hlo->inlines);
   map_release(&hlo->computation_index);
   intern_release(&hlo->strings);
   arena_release(&hlo->arena);

@@ -423,7 +423,7 @@ static void collect_border(struct emitter *emitter, uint32_t index) {
       continue;
     }
     const struct work_task *task = &graph->tasks.data[item->task];
-    for (uint32_t k = 0; k < task->access_count; k++) {
+    for (uint32_t k = 0; k < task->access_count && !emitter->out->out_of_memory; k++) {
       struct work_access access = emitter->out->accesses.data[task->access_first + k];
       if (k < task->read_count) {
         if (emitter->inside[canonical_of(emitter, access.tensor)] != emitter->serial) {

@@ -208,6 +208,7 @@ static void lower_dynamic(struct lower *lower, struct ir_value value, uint32_t d
   for (uint32_t i = 0; i < op->operand_count; i++) {
     struct ir_type type = ir_value_type(lower->module, lower_in(lower, data->op, i));
     if (ir_type_is_tensor(lower->module, type) && !ir_type_is_static(lower->module, type)) {
+      lower->silent_dynamic = lower->silent_dynamic != 0 ? lower->silent_dynamic : data->op.id;
       return;
     }
   }

@@ -370,7 +370,19 @@ static enum status lower_check_size(struct lower *lower, struct ir_op entry) {
   return STATUS_LIMIT;
 }
 
+/* A dynamic value is reported where it begins. When that place was not lowered (a branch that is not taken, a value that
+ * nothing else uses), the first one that was met gets the message, so that a failure never comes without one. */
+static void lower_report_silent(struct lower *lower, size_t errors_before) {
+  if (lower->silent_dynamic == 0 || lower->diags->error_count > errors_before) {
+    return;
+  }
+  const struct ir_op_data *op = ir_op_get(lower->module, (struct ir_op){lower->silent_dynamic});
+  diag_at(lower->diags, DIAG_E0401_DYNAMIC, &lower->module->source, op->offset,
+          "'%s' has a dynamic result, as what it comes from", ir_text(lower->module, op->name));
+}
+
 static enum status lower_function_body(struct lower *lower, struct ir_op entry, struct work_graph **graph) {
+  size_t errors_before = lower->diags->error_count;
   struct lower_scope scope;
   lower->slots = calloc(lower->module->values.count + 1, sizeof *lower->slots);
   if (lower->slots == NULL || !analyze_symbols_init(&lower->symbols, lower->module)
@@ -397,6 +409,7 @@ static enum status lower_function_body(struct lower *lower, struct ir_op entry, 
   }
   struct work_graph *made = scope.graph;
   lower_report(lower);
+  lower_report_silent(lower, errors_before);
   lower_scope_leave(lower, &scope);
   enum status status = lower->status != STATUS_OK ? lower->status : lower->has_errors ? STATUS_INPUT : STATUS_OK;
   if (status == STATUS_OK) {

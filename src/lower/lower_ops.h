@@ -91,6 +91,7 @@ struct lower {
   uint64_t op_count; /* ops looked at and tuple elements in them, calls multiplied out; bounded by 4 x max_tasks */
   bool is_fusing; /* inside mhlo.fusion: stages are added, the task comes at its end */
   bool has_errors; /* a diagnostic was recorded; go on to find more */
+  uint32_t silent_dynamic; /* first op that got no message because its operands are dynamic too; 0 = none */
   enum status status; /* not OK: stop */
   /* the task under construction */
   uint32_t serial;

@@ -166,6 +166,10 @@ static struct groups mesh_groups(const struct lower *lower, struct ir_attr attr)
 
 static struct groups groups_of(const struct lower *lower, struct ir_op op) {
   struct ir_attr attr = ir_op_attr(lower->module, op, "replica_groups");
+  if (attr.id == 0) { /* of a custom call that stands for a collective */
+    struct ir_attr config = ir_op_attr(lower->module, op, "backend_config");
+    attr = config.id != 0 ? ir_attr_field(lower->module, config, "replica_groups") : attr;
+  }
   if (attr.id == 0) {
     return (struct groups){1, device_count(lower)};
   }

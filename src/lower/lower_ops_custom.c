@@ -9,6 +9,7 @@ enum {
   ATTENTION_BSHD = 0, /* batch, sequence, heads, depth */
   ATTENTION_BHSD = 1,
   ATTENTION_DECODE = 2, /* query 1, batch, heads, depth; keys batch, heads, sequence, depth */
+  ATTENTION_CONFIG = 3, /* the configuration says all sizes */
   ATTENTION_ORDER = 3,
   ATTENTION_BACKWARD = 4
 };
@@ -167,6 +168,20 @@ static void call_top_k(struct lower *lower, struct ir_op op, int parameter) {
   call_close(lower, call);
 }
 
+/* Keys along the last dimension, counted like a sort: n ceil(log2 n) comparisons. */
+static void call_sort(struct lower *lower, struct ir_op op, int parameter) {
+  (void)parameter;
+  struct call call = call_open(lower, op);
+  struct lower_shape in = call_shape(lower, call, 0, false);
+  lower_begin(lower, op, WORK_SORT);
+  for (uint32_t d = 0; d < in.rank && d < LOWER_MAX_RANK; d++) {
+    lower_axis(lower, d + 1 == in.rank ? WORK_AXIS_REDUCTION : WORK_AXIS_PARALLEL, lower_dim(&in, d));
+  }
+  lower_work(lower, dtype_is_floating(in.dtype) ? WORK_ENGINE_VECTOR : WORK_ENGINE_INTEGER, in.dtype, 1);
+  call_reads(lower, call);
+  call_close(lower, call);
+}
+
 /* ---- contractions ---- */
 
 static uint64_t integer_sqrt(uint64_t x) {
@@ -235,10 +250,53 @@ static void call_convolution(struct lower *lower, struct ir_op op, int output_op
 
 struct attention {
   uint64_t batch, heads, queries, keys, depth, value_depth;
-  bool is_causal;
+  uint64_t pairs; /* of a query and a key that it sees */
 };
 
-static bool attention_is_causal(const struct lower *lower, struct ir_op op) {
+/* Behind `name` and its '=' or ':' in a configuration that is text, MLIR's (a = 1 : i64) or JSON ("a": 1); NULL when it is
+ * not there. */
+static const char *config_text(const struct lower *lower, struct ir_op op, const char *name) {
+  static const char *const attributes[] = {"mhlo.backend_config", "backend_config"};
+  for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++) {
+    struct ir_attr attr = ir_op_attr(lower->module, op, attributes[i]);
+    bool is_text = attr.id != 0 && ir_attr_get(lower->module, attr)->kind == IR_ATTR_STRING;
+    const char *text = is_text ? ir_text(lower->module, ir_attr_get(lower->module, attr)->text) : "";
+    for (const char *at = strstr(text, name); at != NULL; at = strstr(at + 1, name)) {
+      const char *after = at + strlen(name);
+      bool is_whole = at == text || strchr(" ,{\"", at[-1]) != NULL;
+      after += strspn(after, "\" ");
+      if (is_whole && (*after == '=' || *after == ':')) {
+        return after + 1 + strspn(after + 1, " \"");
+      }
+    }
+  }
+  return NULL;
+}
+
+/* A whole number of the configuration, a dictionary or a text; `fallback` when it has none of that name. */
+static int64_t config_number(const struct lower *lower, struct ir_op op, const char *name, int64_t fallback) {
+  struct ir_attr config = ir_op_attr(lower->module, op, "backend_config"), field = {0};
+  if (config.id != 0) {
+    field = ir_attr_field(lower->module, config, name);
+  }
+  if (field.id != 0 && ir_attr_get(lower->module, field)->kind == IR_ATTR_INTEGER) {
+    return ir_attr_get(lower->module, field)->integer;
+  }
+  const char *text = config_text(lower, op, name);
+  bool is_negative = text != NULL && *text == '-';
+  uint64_t number = 0;
+  text = text != NULL ? text + is_negative : "";
+  if (*text < '0' || *text > '9') {
+    return fallback;
+  }
+  for (; *text >= '0' && *text <= '9'; text++) {
+    number = sat_add_u64(sat_mul_u64(number, 10), (uint64_t)(*text - '0'));
+  }
+  int64_t value = number > INT64_MAX ? INT64_MAX : (int64_t)number;
+  return is_negative ? -value : value;
+}
+
+static bool is_frontend_causal(const struct lower *lower, struct ir_op op) {
   struct ir_attr frontend = ir_op_attr(lower->module, op, "mhlo.frontend_attributes");
   struct ir_attr causal = frontend.id != 0 ? ir_attr_field(lower->module, frontend, "is_causal") : (struct ir_attr){0};
   if (causal.id == 0) {
@@ -248,13 +306,60 @@ static bool attention_is_causal(const struct lower *lower, struct ir_op op) {
   return strcmp(text, "True") == 0 || strcmp(text, "true") == 0;
 }
 
+/* Keys up to the query's own place, of these `window` (0 = all). A causal mask between different lengths, and windows without
+ * one, are taken as no mask. */
+static uint64_t attention_pairs(const struct attention *a, bool is_causal, int64_t window) {
+  uint64_t n = a->queries;
+  if (!is_causal || n != a->keys) {
+    return sat_mul_u64(a->queries, a->keys);
+  }
+  uint64_t w = window > 0 && (uint64_t)window < n ? (uint64_t)window : n;
+  return sat_add_u64(sat_mul_u64(w, sat_add_u64(w, 1)) / 2, sat_mul_u64(n - w, w));
+}
+
+static uint64_t config_size(const struct lower *lower, struct ir_op op, const char *name) {
+  int64_t value = config_number(lower, op, name, 0);
+  return value > 0 ? (uint64_t)value : 0;
+}
+
+/* Transformer Engine's calls: mask types 2 to 5 are causal, with or without padding (NVTE_Mask_Type of fused_attn.h); a
+ * window of -1 is none, else it is the number of earlier keys. All 0 when a size is missing. */
+static struct attention attention_config(const struct lower *lower, struct ir_op op) {
+  struct attention a = {.batch = config_size(lower, op, "input_batch"),
+                        .heads = config_size(lower, op, "attn_heads"),
+                        .queries = config_size(lower, op, "q_max_seqlen"),
+                        .keys = config_size(lower, op, "kv_max_seqlen"),
+                        .depth = config_size(lower, op, "qk_head_dim")};
+  a.value_depth = config_size(lower, op, "v_head_dim");
+  if (a.depth == 0) { /* before the depths of keys and values had names of their own */
+    a.depth = a.value_depth = config_size(lower, op, "head_dim");
+  }
+  if (a.batch == 0 || a.heads == 0 || a.queries == 0 || a.keys == 0 || a.depth == 0 || a.value_depth == 0) {
+    return (struct attention){.batch = 0};
+  }
+  int64_t mask = config_number(lower, op, "mask_type", 0), left = config_number(lower, op, "window_size_left", -1);
+  a.pairs = attention_pairs(&a, mask >= 2 && mask <= 5, left < 0 || left == INT64_MAX ? 0 : left + 1);
+  return a;
+}
+
+/* "mask_type": "CAUSAL" or "PADDING_CAUSAL" of cudnn_fmha_backend_config. */
+static bool is_config_causal(const struct lower *lower, struct ir_op op) {
+  const char *mask = config_text(lower, op, "mask_type");
+  const char *end = mask != NULL ? strchr(mask, '"') : NULL;
+  const char *word = mask != NULL ? strstr(mask, "CAUSAL") : NULL;
+  return word != NULL && end != NULL && word < end;
+}
+
 static struct attention attention_shape(const struct lower *lower, struct ir_op op, struct call call, int order) {
   struct lower_shape q = call_shape(lower, call, 0, false), k = call_shape(lower, call, 1, false);
   struct lower_shape v = call_shape(lower, call, 2, false);
-  struct attention shape = {1, 1, 1, 1, 1, 1, false};
+  struct attention shape = {.batch = 1};
   uint32_t n = q.rank, kn = k.rank;
+  if (order == ATTENTION_CONFIG) {
+    return attention_config(lower, op);
+  }
   if (n < 3 || kn != n || v.rank != n) {
-    return (struct attention){0, 0, 0, 0, 0, 0, false};
+    return (struct attention){.batch = 0};
   }
   uint32_t sequence = order == ATTENTION_BSHD && n >= 4 ? n - 3 : n - 2;
   uint32_t head = order == ATTENTION_BSHD && n >= 4 ? n - 2 : n - 3;
@@ -266,12 +371,17 @@ static struct attention attention_shape(const struct lower *lower, struct ir_op 
   for (uint32_t d = 0; d + 3 < n; d++) {
     shape.batch = sat_mul_u64(shape.batch, lower_dim(&k, d));
   }
-  shape.is_causal = attention_is_causal(lower, op) && shape.queries == shape.keys;
+  bool is_causal = is_frontend_causal(lower, op) || is_config_causal(lower, op);
+  shape.pairs = attention_pairs(&shape, is_causal, config_number(lower, op, "sliding_window_length", 0));
   return shape;
 }
 
-/* One product of the attention: scores (queries x keys over depth) or values (queries x depth over keys). A causal mask
- * leaves n (n + 1) / 2 of n^2 scores. */
+static bool is_masked(const struct attention *a) {
+  return a->pairs != sat_mul_u64(a->queries, a->keys);
+}
+
+/* One product of the attention: scores (queries x keys over depth) or values (queries x depth over keys), of the pairs that
+ * the mask leaves. */
 static void attention_product(struct lower *lower, struct ir_op op, const struct attention *a, enum dtype dtype,
                               uint64_t depth, bool is_scores, uint32_t passes) {
   lower_begin(lower, op, WORK_ATTENTION);
@@ -279,9 +389,8 @@ static void attention_product(struct lower *lower, struct ir_op op, const struct
   lower_axis(lower, WORK_AXIS_ROW, a->queries);
   lower_axis(lower, WORK_AXIS_COLUMN, is_scores ? a->keys : depth);
   lower_axis(lower, WORK_AXIS_REDUCTION, is_scores ? depth : a->keys);
-  if (a->is_causal) {
-    uint64_t pairs = sat_mul_u64(a->queries, sat_add_u64(a->queries, 1)) / 2;
-    lower->stage.applications = sat_mul_u64(sat_mul_u64(a->batch, a->heads), sat_mul_u64(pairs, depth));
+  if (is_masked(a)) {
+    lower->stage.applications = sat_mul_u64(sat_mul_u64(a->batch, a->heads), sat_mul_u64(a->pairs, depth));
   }
   lower->stage.dtype = (uint8_t)dtype;
   lower_work(lower, WORK_ENGINE_MATRIX, dtype, 2 * passes);
@@ -294,7 +403,7 @@ static void call_attention(struct lower *lower, struct ir_op op, int parameter) 
   struct call call = call_open(lower, op);
   struct attention a = attention_shape(lower, op, call, parameter & ATTENTION_ORDER);
   const bool is_backward = (parameter & ATTENTION_BACKWARD) != 0;
-  if (a.batch == 0 && a.heads == 0) {
+  if (a.batch == 0) {
     lower->scratch.count = call.in;
     lower_opaque_op(lower, op);
     return;
@@ -311,8 +420,8 @@ static void call_attention(struct lower *lower, struct ir_op op, int parameter) 
   lower_begin(lower, op, WORK_ELEMENTWISE);
   struct lower_shape shape = tensor_shape(lower, scores);
   lower_axes_of(lower, &shape);
-  if (a.is_causal) {
-    lower->stage.applications = sat_mul_u64(sat_mul_u64(a.batch, a.heads), a.queries * (a.queries + 1) / 2);
+  if (is_masked(&a)) {
+    lower->stage.applications = sat_mul_u64(sat_mul_u64(a.batch, a.heads), a.pairs);
   }
   lower_work(lower, WORK_ENGINE_VECTOR, DTYPE_F32, 4);
   lower_work_function(lower, WORK_FUNCTION_EXP, DTYPE_F32, 1);
@@ -321,6 +430,47 @@ static void call_attention(struct lower *lower, struct ir_op op, int parameter) 
   lower_end_stage(lower);
   attention_product(lower, op, &a, dtype, a.value_depth, false, is_backward ? 2 : 1);
   lower_read(lower, weights, NULL, UINT64_MAX, 0);
+  call_close(lower, call);
+}
+
+/* ---- kernels of their own ---- */
+
+/* A Pallas kernel for TPUs whose author said what it costs (pl.CostEstimate): "cost_estimate": {"flops": n,
+ * "transcendentals": n, "bytes_accessed": n} in its configuration. Such kernels are written around products of matrices, so
+ * the operations are taken as theirs; the bytes are those of operands and results. Without an estimate it is opaque. */
+static void call_estimate(struct lower *lower, struct ir_op op, int parameter) {
+  (void)parameter;
+  int64_t flops = config_number(lower, op, "flops", -1), functions = config_number(lower, op, "transcendentals", 0);
+  struct call call = call_open(lower, op);
+  enum dtype dtype = DTYPE_F32;
+  for (size_t i = call.in; i < call.out; i++) {
+    enum dtype other = call_shape(lower, call, i - call.in, false).dtype;
+    if (dtype_is_floating(other)) {
+      dtype = other;
+      break;
+    }
+  }
+  if (flops < 0) {
+    lower->scratch.count = call.in;
+    lower_opaque_op(lower, op);
+    return;
+  }
+  int64_t one = 1;
+  uint32_t link = functions > 0 ? lower_tensor(lower, DTYPE_F32, &one, 1) : LOWER_NONE;
+  lower_begin(lower, op, WORK_CUSTOM);
+  lower_axis(lower, WORK_AXIS_PARALLEL, call_shape(lower, call, 0, true).elements);
+  lower->stage.applications = (uint64_t)flops;
+  lower_work(lower, WORK_ENGINE_MATRIX, dtype, flops > 0);
+  call_reads(lower, call);
+  if (functions > 0) {
+    lower_hide(lower, link);
+    lower_write(lower, link, NULL, UINT64_MAX, 0);
+    lower_end_stage(lower);
+    lower_begin(lower, op, WORK_CUSTOM);
+    lower_axis(lower, WORK_AXIS_PARALLEL, (uint64_t)functions);
+    lower_work_function(lower, WORK_FUNCTION_EXP, DTYPE_F32, 1);
+    lower_read(lower, link, NULL, UINT64_MAX, 0);
+  }
   call_close(lower, call);
 }
 

@@ -51,7 +51,7 @@ static const struct construct {
     /* shapes */
     {"ROOT r = f32[4,8]{0,1:T(8,128)S(1)} copy(a)", "mhlo.copy %arg0 {xla_shape = \"f32[4,8]{0,1:T(8,128)S(1)}\"}"},
     {"ROOT r = f32[4,8]{1,0} copy(f32[4,8]{1,0} %a)", "mhlo.copy %arg0 : tensor<4x8xf32>"},
-    {"ROOT r = f32[32] bitcast(a)", "\"mhlo.bitcast\"(%arg0) : (tensor<4x8xf32>) -> tensor<32xf32>"},
+    {"ROOT r = f32[32] bitcast(a)", "mhlo.bitcast %arg0 : (tensor<4x8xf32>) -> tensor<32xf32>"},
     /* products */
     {"ROOT r = f32[4,4] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}, "
      "operand_precision={default,high}",
@@ -117,12 +117,17 @@ static const struct construct {
     /* others */
     {"ROOT r = f32[4,8] custom-call(a), custom_call_target=\"a\\\"b\", backend_config={\"x\":[1,2]}",
      "custom_call @\"a\\22b\"(%arg0) {backend_config = \"{\\22x\\22:[1,2]}\"}"},
-    {"ROOT r = f32[4,8] rng(z, z), distribution=rng_normal", "distribution =  NORMAL"},
+    {"ROOT r = f32[4,8] rng(z, z), distribution=rng_normal", "distribution = NORMAL"},
     {"ROOT r = (f32[4,3], s32[4,3]) topk(a), k=3, largest=true",
-     "\"mhlo.topk\"(%arg0) <{k = 3 : i64, largest = true}>"},
+     "mhlo.topk(%arg0, k = 3) : "},
     {"ROOT r = (f32[4,8], f32[8], f32[8]) batch-norm-training(a, v, v), epsilon=0.5, feature_index=1", NULL},
     {"p = (f32[4,8], f32[8,4]) tuple(a, b)\n ROOT r = (f32[4,8], f32[8,4]) opt-barrier(p)",
      "optimization_barrier %arg0, %arg1 : tensor<4x8xf32>, tensor<8x4xf32>"},
+    {"k = token[] after-all()\n j = ((f32[4,8]), token[]) infeed(k), infeed_config=\"a\\\"b\"\n"
+     "u = token[] get-tuple-element(j), index=1\n ROOT o = token[] outfeed(a, u), outfeed_shape=f32[4,8]",
+     "<{outfeed_config = \"\"}>"},
+    {"k = token[] after-all()\n ROOT j = ((f32[4,8]), token[]) infeed(k), infeed_config=\"a\\\"b\"",
+     "<{infeed_config = \"a\\22b\"}>"},
     {"k = token[] after-all()\n s = (f32[4,8], u32[], token[]) send(a, k), channel_id=2\n"
      "ROOT r = token[] send-done(s)",
      "<{channel_handle = #stablehlo.channel_handle<handle = 2, type = 1>, is_host_transfer = false}>"},
@@ -378,6 +383,7 @@ static void hlo_text_is_recognised(void **state) {
                                       "HloModules",
                                       "module attributes {a = 1 : i32} {\n}",
                                       "func.func @main() {\n  %0 = stablehlo.iota dim = 0 : tensor<2xi32>\n}",
+                                      "func.func @f(%a: tensor<2xf32, #s<{ map = (d0) -> (d0) }>>) {\n return\n}",
                                       "{\"a\": 1}",
                                       "#map = affine_map<() -> ()>"};
   for (size_t i = 0; i < sizeof hlo / sizeof hlo[0]; i++) {

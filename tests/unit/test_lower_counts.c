@@ -239,6 +239,59 @@ static const struct count_case cases[] = {
      "(tensor<2x3x8x4xbf16>, tensor<2x3x8x4xbf16>, tensor<2x3x8x4xbf16>) -> tensor<2x3x8x4xbf16>\n return %r : "
      "tensor<2x3x8x4xbf16> }",
      2 * 3 * 4 * 36 * 4, 2 * 3 * 36 * 4, 2 * 3 * 36, 0, 384, 384},
+    /* cuDNN says so in its configuration */
+    {"__cudnn$fmhaSoftmax",
+     "(%q: tensor<2x8x3x4xbf16>) -> tensor<2x8x3x4xbf16> { %r = stablehlo.custom_call @__cudnn$fmhaSoftmax(%q, %q, %q) "
+     "{backend_config = \"{\\22mask_type\\22: \\22PADDING_CAUSAL\\22, \\22seed\\22: 42}\"} : (tensor<2x8x3x4xbf16>, "
+     "tensor<2x8x3x4xbf16>, tensor<2x8x3x4xbf16>) -> tensor<2x8x3x4xbf16>\n return %r : tensor<2x8x3x4xbf16> }",
+     2 * 3 * 4 * 36 * 4, 2 * 3 * 36 * 4, 2 * 3 * 36, 0, 384, 384},
+    /* Transformer Engine: 3 heads of queries share one of keys (depth 4) and values (depth 6) */
+    {"te_fused_attn_forward_ffi",
+     "(%q: tensor<2x8x3x4xbf16>, %k: tensor<2x8x1x4xbf16>, %v: tensor<2x8x1x6xbf16>) -> tensor<2x8x3x6xbf16> { %r = "
+     "stablehlo.custom_call @te_fused_attn_forward_ffi(%q, %k, %v) {api_version = 4 : i32, backend_config = "
+     "{input_batch "
+     "= 2 : i64, attn_heads = 3 : i64, q_max_seqlen = 8 : i64, kv_max_seqlen = 8 : i64, qk_head_dim = 4 : i64, "
+     "v_head_dim = 6 : i64, mask_type = 0 : i64, window_size_left = -1 : i64}} : (tensor<2x8x3x4xbf16>, "
+     "tensor<2x8x1x4xbf16>, tensor<2x8x1x6xbf16>) -> tensor<2x8x3x6xbf16>\n return %r : tensor<2x8x3x6xbf16> }",
+     2 * 3 * 2 * 64 * (4 + 6), 2 * 3 * 64 * 4, 2 * 3 * 64, 0, 384 + 128 + 192, 576},
+    /* causal, two keys back: 1 + 2 + 6 * 3 = 21 pairs; the configuration as text */
+    {"te_fused_attn_forward_ffi",
+     "(%q: tensor<2x8x3x4xbf16>) -> tensor<2x8x3x4xbf16> { %r = stablehlo.custom_call @te_fused_attn_forward_ffi(%q) "
+     "{api_version = 4 : i32, backend_config = {}, mhlo.backend_config = \"{attn_heads = 3 : i64, input_batch = 2 : "
+     "i64, "
+     "kv_max_seqlen = 8 : i64, mask_type = 3 : i64, q_max_seqlen = 8 : i64, qk_head_dim = 4 : i64, v_head_dim = 4 : "
+     "i64, window_size_left = 2 : i64}\"} : (tensor<2x8x3x4xbf16>) -> tensor<2x8x3x4xbf16>\n return %r : "
+     "tensor<2x8x3x4xbf16> }",
+     2 * 3 * 2 * 21 * (4 + 4), 2 * 3 * 21 * 4, 2 * 3 * 21, 0, 384, 384},
+    /* three products over the depth of queries, two over that of values */
+    {"te_fused_attn_backward_ffi",
+     "(%q: tensor<2x8x3x4xbf16>) -> tensor<2x8x3x4xbf16> { %r = stablehlo.custom_call @te_fused_attn_backward_ffi(%q) "
+     "{api_version = 4 : i32, backend_config = {attn_heads = 3 : i64, input_batch = 2 : i64, kv_max_seqlen = 8 : i64, "
+     "q_max_seqlen = 8 : i64, qk_head_dim = 4 : i64, v_head_dim = 6 : i64}} : (tensor<2x8x3x4xbf16>) -> "
+     "tensor<2x8x3x4xbf16>\n return %r : tensor<2x8x3x4xbf16> }",
+     2 * 3 * 2 * 64 * (3 * 4 + 2 * 6), 2 * 3 * 64 * 4, 2 * 3 * 64, 0, 384, 384},
+    /* 4 rows of 16 keys: n log2 n comparisons */
+    {"__cub$DeviceRadixSort",
+     "(%a: tensor<4x16xui32>) -> tensor<4x16xui32> { %r:2 = stablehlo.custom_call @__cub$DeviceRadixSort(%a) "
+     "{backend_config = \"{\\22descending\\22:false}\"} : (tensor<4x16xui32>) -> (tensor<4x16xui32>, tensor<1xui8>)\n "
+     "return %r#0 : tensor<4x16xui32> }",
+     0, 0, 0, 4 * 16 * 4, 256, 257},
+    /* with scales per block: the product alone */
+    {"__op$block_scaled_dot",
+     "(%a: tensor<3x10x64xf8E4M3FN>, %b: tensor<3x30x64xf8E4M3FN>, %s: tensor<3x10x2xf8E8M0FNU>, %t: "
+     "tensor<3x30x2xf8E8M0FNU>) -> tensor<3x10x30xf32> { %r = stablehlo.custom_call @__op$block_scaled_dot(%a, %b, %s, "
+     "%t) : (tensor<3x10x64xf8E4M3FN>, tensor<3x30x64xf8E4M3FN>, tensor<3x10x2xf8E8M0FNU>, tensor<3x30x2xf8E8M0FNU>) "
+     "-> "
+     "tensor<3x10x30xf32>\n return %r : tensor<3x10x30xf32> }",
+     2 * 3 * 10 * 30 * 64, 0, 0, 0, 1920 + 5760 + 60 + 180, 3600},
+    /* a kernel with its author's estimate */
+    {"tpu_custom_call",
+     "(%a: tensor<8x16xbf16>) -> tensor<8x16xbf16> { %r = stablehlo.custom_call @tpu_custom_call(%a) {backend_config = "
+     "\"{\\22custom_call_config\\22: {\\22body\\22: \\22TUzv\\22, \\22cost_estimate\\22: {\\22flops\\22: 269, "
+     "\\22transcendentals\\22: 26, \\22bytes_accessed\\22: 52}}}\"} : (tensor<8x16xbf16>) -> tensor<8x16xbf16>\n "
+     "return "
+     "%r : tensor<8x16xbf16> }",
+     269, 0, 26, 0, 256, 256},
     /* LU of 3x3: 2/3 n^3 = 18 */
     {"lapack_sgetrf_ffi",
      "(%a: tensor<3x3xf32>) -> tensor<3x3xf32> { %r:3 = stablehlo.custom_call @lapack_sgetrf_ffi(%a) : "
