@@ -3,112 +3,69 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/analyze.h"
 #include "corpus.h"
+#include "import/import.h"
 #include "mlir/mlir.h"
 
-/* Dialects whose pretty forms are read; an error about another one is `foreign`. */
-static const char *const known_dialects[] = {"stablehlo", "func",  "builtin", "chlo", "sdy",   "arith",
-                                             "tensor",    "shape", "mhlo",    "vhlo", "check", "interpreter"};
+/* Dialects whose pretty forms are read: an error about another one makes a piece `foreign`. Of the last three only the few
+ * operations that JAX emits are read; others of them may stand beside a foreign one. */
+static const char *const read_dialects[] = {"stablehlo", "func",  "builtin",     "chlo",  "sdy",    "mhlo",
+                                            "vhlo",      "check", "interpreter", "arith", "tensor", "shape"};
+enum { READ_COUNT = sizeof read_dialects / sizeof read_dialects[0], WHOLLY_READ_COUNT = READ_COUNT - 3 };
 
-/* ---- pieces ----------------------------------------------------------------------------------------------------- */
+/* ---- foreign dialects --------------------------------------------------------------------------------------------- */
 
-/* True when only comments and blanks are between the two places. */
-static bool is_blank(const char *text, size_t start, size_t end) {
-  for (size_t i = start; i < end; i++) {
-    char c = text[i];
-    if (c == '/' && i + 1 < end && text[i + 1] == '/') {
-      while (i < end && text[i] != '\n') {
-        i++;
-      }
-    } else if (c != ' ' && c != '\t' && c != '\r' && c != '\n') {
-      return false;
+/* Index of the dialect in read_dialects, READ_COUNT when it is not there. */
+static int find_dialect(const char *name, size_t length) {
+  int i = 0;
+  while (i < READ_COUNT && (strlen(read_dialects[i]) != length || memcmp(read_dialects[i], name, length) != 0)) {
+    i++;
+  }
+  return i;
+}
+
+/* Adds a word to a list of words parted by blanks. */
+static void add_word(char *list, size_t size, const char *word, size_t length) {
+  size_t used = strlen(list);
+  for (const char *at = list; *at;) {
+    size_t n = strcspn(at, " ");
+    if (n == length && memcmp(at, word, n) == 0) {
+      return;
     }
+    at += n + strspn(at + n, " ");
   }
-  return true;
+  snprintf(list + used, size - used, "%s%.*s", used ? " " : "", (int)length, word);
 }
 
-bool corpus_pieces_read(struct corpus_pieces *pieces, const char *path, char *reason, size_t reason_size) {
-  struct diag_list diags;
-  diag_init(&diags);
-  *pieces = (struct corpus_pieces){0};
-  bool ok = input_file_read(&pieces->file, path, 0, &diags) == STATUS_OK;
-  if (ok) {
-    pieces->source = (struct source){path, pieces->file.text, pieces->file.length};
-    size_t capacity = mlir_split(&pieces->source, NULL, NULL, 0);
-    pieces->starts = calloc(capacity + 1, sizeof *pieces->starts);
-    pieces->ends = calloc(capacity + 1, sizeof *pieces->ends);
-    ok = pieces->starts && pieces->ends;
-    size_t count = ok ? mlir_split(&pieces->source, pieces->starts, pieces->ends, capacity) : 0;
-    for (size_t i = 0; i < count; i++) {
-      if (!is_blank(pieces->source.text, pieces->starts[i], pieces->ends[i])) {
-        pieces->starts[pieces->count] = pieces->starts[i];
-        pieces->ends[pieces->count++] = pieces->ends[i];
-      }
-    }
-  } else {
-    snprintf(reason, reason_size, "%s", diags.entries.count ? diags.entries.data[0].message : "not readable");
-  }
-  diag_release(&diags);
-  return ok;
-}
-
-void corpus_pieces_release(struct corpus_pieces *pieces) {
-  free(pieces->starts);
-  free(pieces->ends);
-  input_file_release(&pieces->file);
-}
-
-/* ---- errors that a file expects --------------------------------------------------------------------------------- */
-
-/* Whether the piece has an "expected-error" comment at all (*has_any), and one for a line with a diagnostic. */
-static bool is_expected(const struct source *source, size_t start, size_t end, const struct diag_list *diags,
-                        bool *has_any) {
-  static const char word[] = "expected-error";
-  uint32_t line, column;
-  *has_any = false;
-  for (const char *at = source->text + start; (at = strstr(at, word)) != NULL && at < source->text + end; at++) {
-    *has_any = true;
-    source_locate(source, (size_t)(at - source->text), &line, &column);
-    long wanted = corpus_expected_line(at, source->text + end, (long)line);
-    for (size_t i = 0; i < diags->entries.count; i++) {
-      if ((long)diags->entries.data[i].line == wanted) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
-/* True for E0108 about a dialect that is not supported: its name is the last quoted word of the message. */
-static bool is_foreign(const struct diag *diag) {
-  if (diag->id != DIAG_E0108_FOREIGN) {
-    return false;
-  }
-  const char *open = strchr(diag->message, '\'');
-  if (!open) {
-    return false;
-  }
-  size_t length = strcspn(open + 1, ".'");
-  for (size_t i = 0; i < sizeof known_dialects / sizeof known_dialects[0]; i++) {
-    if (strlen(known_dialects[i]) == length && memcmp(known_dialects[i], open + 1, length) == 0) {
-      return false;
-    }
-  }
-  return true;
-}
-
-static bool all_foreign(const struct diag_list *diags) {
-  size_t errors = 0;
+/* All errors are E0108 (form of an operation that is not known), at least one of them about a dialect that is not read at
+ * all. Adds the dialects to `names`. The dialect is the first quoted word of the message up to its dot. */
+static bool all_foreign(const struct diag_list *diags, char *names, size_t size) {
+  bool has_foreign = false;
+  char found[96] = "";
   for (size_t i = 0; i < diags->entries.count; i++) {
     const struct diag *diag = &diags->entries.data[i];
-    if (diag->severity == DIAG_ERROR) {
-      errors++;
-      if (!is_foreign(diag)) {
-        return false;
-      }
+    const char *open = strchr(diag->message, '\'');
+    if (diag->severity != DIAG_ERROR) {
+      continue;
     }
+    if (diag->id != DIAG_E0108_FOREIGN || open == NULL) {
+      return false;
+    }
+    size_t length = strcspn(open + 1, ".'");
+    int index = find_dialect(open + 1, length);
+    if (index < WHOLLY_READ_COUNT) {
+      return false;
+    }
+    has_foreign |= index == READ_COUNT;
+    add_word(found, sizeof found, open + 1, length);
   }
-  return errors > 0;
+  for (const char *at = found; has_foreign && *at;) {
+    size_t n = strcspn(at, " ");
+    add_word(names, size, at, n);
+    at += n + strspn(at + n, " ");
+  }
+  return has_foreign;
 }
 
 /* ---- fixed point ------------------------------------------------------------------------------------------------ */
@@ -271,84 +228,135 @@ static bool starts_generic(const char *text, size_t length) {
 struct file_state {
   const struct corpus_pieces *pieces;
   struct corpus_result *result;
-  bool is_unread, is_foreign, is_unstable, is_as_printed;
+  bool is_verifier_test;
+  bool is_unread, is_unstable, is_as_printed;
 };
 
-static void note(struct corpus_result *result, const struct diag_list *diags) {
+/* Keeps the reason of the first failure of a file. */
+static void note(struct corpus_result *result, const char *reason) {
   if (result->reason[0] == '\0') {
-    const struct diag *d = diags->entries.count ? &diags->entries.data[0] : NULL;
-    snprintf(result->reason, sizeof result->reason, "%u:%u: %s | %.80s", d ? d->line : 0, d ? d->column : 0,
-             d ? d->message : "no message", d && d->excerpt ? d->excerpt + strspn(d->excerpt, " ") : "");
+    snprintf(result->reason, sizeof result->reason, "%s", reason);
   }
 }
 
-static void check_piece(struct file_state *s, size_t i) {
+static const struct diag *first_error(const struct diag_list *diags) {
+  size_t i = 0;
+  while (i < diags->entries.count && diags->entries.data[i].severity != DIAG_ERROR) {
+    i++;
+  }
+  return i < diags->entries.count ? &diags->entries.data[i] : NULL;
+}
+
+/* Fixed point, and whether the text is as printed. */
+static void check_read_piece(struct file_state *s, size_t start, size_t end, const struct ir_module *module) {
+  struct strbuf pretty = {0}, generic = {0};
+  char reason[sizeof s->result->reason];
+  const char *text = s->pieces->source.text + start;
+  if (!corpus_check_module(module, &pretty, &generic, reason, sizeof reason)
+      || !check_locations(&s->pieces->source, start, end, reason, sizeof reason)) {
+    note(s->result, reason);
+    s->is_unstable = true;
+  }
+  s->is_as_printed = s->is_as_printed
+                     && is_as_printed(text, end - start, starts_generic(text, end - start) ? &generic : &pretty,
+                                      s->result->first_line, sizeof s->result->first_line);
+  strbuf_release(&pretty);
+  strbuf_release(&generic);
+}
+
+/* A piece that was not read must be foreign, or be refused where its marks say; anything else is a finding. */
+static void judge_refusal(struct file_state *s, bool is_as_marked, const struct diag_list *diags) {
+  struct corpus_result *result = s->result;
+  const struct diag *d = first_error(diags);
+  s->is_as_printed = false;
+  if (is_as_marked) {
+    result->pieces_read++;
+  } else if (d == NULL) {
+    s->is_unread = true;
+    note(result, "refused without an error");
+  } else if (!all_foreign(diags, result->foreign, sizeof result->foreign)) {
+    char reason[sizeof result->reason];
+    snprintf(reason, sizeof reason, "%u:%u: %s | %.80s", d->line, d->column, d->message,
+             d->excerpt ? d->excerpt + strspn(d->excerpt, " ") : "");
+    note(result, reason);
+    corpus_add_finding(result, FINDING_REFUSED, d);
+  }
+}
+
+static void check_hlo_piece(struct file_state *s, size_t start, size_t end) {
+  char reason[sizeof s->result->reason];
+  enum corpus_status status = corpus_check_hlo(s->pieces, start, end, reason, sizeof reason);
+  s->result->is_hlo = true;
+  s->result->has_locations = true; /* not a text that could be as printed */
+  s->result->pieces_read += status != CORPUS_UNREAD;
+  s->is_unread |= status == CORPUS_UNREAD;
+  s->is_unstable |= status == CORPUS_UNSTABLE;
+  if (status != CORPUS_OK) {
+    note(s->result, reason);
+  }
+}
+
+static void check_piece(struct file_state *s, size_t index) {
+  enum { ALL_ERRORS = 1000 };
   const struct corpus_pieces *pieces = s->pieces;
-  size_t start = pieces->starts[i], end = pieces->ends[i];
+  size_t start = pieces->starts[index], end = pieces->ends[index];
+  if (import_is_hlo_text(pieces->source.text + start, end - start)) {
+    check_hlo_piece(s, start, end);
+    return;
+  }
   struct diag_list diags;
   diag_init(&diags);
+  diags.error_limit = ALL_ERRORS;
   struct ir_module *module = NULL;
-  enum status status = mlir_parse_piece(&pieces->source, start, end, NULL, &diags, &module);
-  if (status == STATUS_OK) {
-    struct strbuf pretty = {0}, generic = {0};
-    char reason[sizeof s->result->reason];
+  bool is_read = mlir_parse_piece(&pieces->source, start, end, NULL, &diags, &module) == STATUS_OK;
+  if (is_read) {
     s->result->pieces_read++;
-    if (!corpus_check_module(module, &pretty, &generic, reason, sizeof reason)
-        || !check_locations(&pieces->source, start, end, reason, sizeof reason)) {
-      if (!s->is_unstable) {
-        memcpy(s->result->reason, reason, sizeof reason);
-      }
-      s->is_unstable = true;
-    }
-    s->is_as_printed = s->is_as_printed
-                       && is_as_printed(pieces->source.text + start, end - start,
-                                        starts_generic(pieces->source.text + start, end - start) ? &generic : &pretty,
-                                        s->result->first_line, sizeof s->result->first_line);
-    strbuf_release(&pretty);
-    strbuf_release(&generic);
+    check_read_piece(s, start, end, module);
+    (void)analyze_infer(module, &diags); /* these refine the module: last */
+    (void)analyze_calls(module, &diags);
     ir_module_free(module);
-  } else {
-    bool expects = false;
-    bool is_right_place = is_expected(&pieces->source, start, end, &diags, &expects);
-    s->is_as_printed = false;
-    if (is_right_place) {
-      s->result->pieces_read++;
-    } else if (all_foreign(&diags)) {
-      s->is_foreign = true;
-      note(s->result, &diags);
-    } else {
-      s->is_unread = true;
-      note(s->result, &diags);
-    }
+  }
+  bool is_as_marked = corpus_judge_errors(pieces, index, &diags, is_read, s->is_verifier_test, s->result);
+  if (!is_read) {
+    judge_refusal(s, is_as_marked, &diags);
   }
   diag_release(&diags);
 }
 
-void corpus_check_file(const struct corpus *corpus, const struct corpus_file *file, struct corpus_result *result) {
-  if (corpus_is_hlo(file->path)) {
-    corpus_check_hlo(file, result);
-    return;
+static enum corpus_status status_of(const struct file_state *s, const char *relative) {
+  char reason[sizeof s->result->reason];
+  if (s->is_unread) {
+    return CORPUS_UNREAD;
   }
+  if (s->is_unstable) {
+    return CORPUS_UNSTABLE;
+  }
+  if (!corpus_findings_listed(relative, s->result, reason, sizeof reason)) {
+    note(s->result, reason);
+    bool is_refused = s->result->finding_count > 0 && s->result->findings[0].kind == FINDING_REFUSED;
+    return is_refused ? CORPUS_UNREAD : CORPUS_UNEXPECTED;
+  }
+  return s->result->foreign[0] ? CORPUS_FOREIGN : CORPUS_OK;
+}
+
+void corpus_check_file(const struct corpus *corpus, const struct corpus_file *file, struct corpus_result *result) {
   struct corpus_pieces pieces;
   if (!corpus_pieces_read(&pieces, file->path, result->reason, sizeof result->reason)) {
     result->status = CORPUS_UNREAD;
     return;
   }
-  struct file_state s = {.pieces = &pieces, .result = result, .is_as_printed = true};
+  struct file_state s = {.pieces = &pieces,
+                         .result = result,
+                         .is_verifier_test = corpus_expects_errors(file->relative),
+                         .is_as_printed = true};
   result->pieces = (uint32_t)pieces.count;
   result->bytes = pieces.source.length;
+  result->has_locations = strstr(pieces.source.text, "loc(") != NULL;
   for (size_t i = 0; i < pieces.count; i++) {
     check_piece(&s, i);
   }
-  if (corpus_expects_errors(file->relative)) {
-    corpus_count_errors(&pieces, result);
-  }
   result->is_as_printed = s.is_as_printed;
-  result->has_locations = strstr(pieces.source.text, "loc(") != NULL;
   result->twin = (uint8_t)corpus_check_twin(corpus, file, result->twin_reason, sizeof result->twin_reason);
-  result->status = s.is_unread     ? CORPUS_UNREAD
-                   : s.is_unstable ? CORPUS_UNSTABLE
-                   : s.is_foreign  ? CORPUS_FOREIGN
-                                   : CORPUS_OK;
+  result->status = (uint8_t)status_of(&s, file->relative);
   corpus_pieces_release(&pieces);
 }

@@ -1,8 +1,8 @@
 /* ridgeline_corpus [--data DIR] [--list-failures] [--list-twins] [--list-as-printed] [--json FILE] [--jobs N]
  *                  [--skip-code N] [FOLDER or FILE...]
  *
- * Folders are below DIR; without any, corpus/ and workloads/. Results go to memory shared by N processes (default 2), so a
- * crash costs one file, not the run. See corpus.h. */
+ * Folders are below DIR; without any, corpus/ and workloads/: then every row of the exception tables must be met. Results go
+ * to memory shared by N processes (default 2), so a crash costs one file, not the run. See corpus.h. */
 #include <dirent.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -170,7 +170,8 @@ static bool list_files(struct corpus *corpus, int argc, char **argv, int first) 
   static const char *const defaults[] = {"corpus", "workloads"};
   char path[4096];
   bool ok = true;
-  if (first >= argc) {
+  corpus->is_whole = first >= argc;
+  if (corpus->is_whole) {
     for (size_t i = 0; ok && i < sizeof defaults / sizeof defaults[0]; i++) {
       snprintf(path, sizeof path, "%s/%s", corpus->data, defaults[i]);
       ok = add_path(corpus, path, 0);
@@ -200,7 +201,7 @@ int main(int argc, char **argv) {
   char probe[4096];
   snprintf(probe, sizeof probe, "%s/corpus", a.data);
   if (access(probe, R_OK) != 0) {
-    printf("skipped: no data\n");
+    printf("corpus: 0 files, skipped: no data (%s)\n", a.data);
     return a.skip_code;
   }
   struct corpus corpus = {.data = a.data};
