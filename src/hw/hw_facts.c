@@ -194,7 +194,8 @@ static bool read_value(struct fact_context *c, const struct hw_node *map, struct
   struct strbuf text = {0};
   bool is_good = put_flow(c, node, &text);
   value->kind = node->kind == HW_NODE_LIST ? HW_VALUE_LIST : HW_VALUE_MAP;
-  value->text = hw_keep(c->l, strbuf_text(&text));
+  value->text = text.failed ? NULL : hw_keep(c->l, strbuf_text(&text));
+  c->l->scratch.is_exhausted |= text.failed;
   strbuf_release(&text);
   return is_good;
 }

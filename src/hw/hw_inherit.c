@@ -48,7 +48,7 @@ static enum status list_files(struct hw_loader *l, const char *directory, unsign
     }
     struct strbuf text = {0};
     strbuf_printf(&text, "%s/%s", directory, e->d_name);
-    char *path = arena_strndup(&l->db->arena, strbuf_text(&text), text.length);
+    char *path = text.failed ? NULL : arena_strndup(&l->db->arena, strbuf_text(&text), text.length);
     strbuf_release(&text);
     struct stat info;
     if (path == NULL) {
@@ -149,24 +149,33 @@ static void report_unknown(struct hw_loader *l, const struct hw_document *child,
   strbuf_release(&path);
 }
 
-/* The file of what `child` inherits; NULL after a message. */
-static const char *find_parent(struct hw_loader *l, const struct hw_document *child, size_t offset, bool *is_family) {
+/* The file of what `child` inherits; a message when there is none. */
+static enum status find_parent(struct hw_loader *l, const struct hw_document *child, size_t offset, bool *is_family,
+                               const char **path) {
   if (!hw_is_identifier(child->inherit)) {
     diag_at(l->diags, DIAG_E0306_INHERIT, &child->source, offset, "'%s' is not the name of a family or chip",
             child->inherit);
-    return NULL;
+    return STATUS_INPUT;
   }
-  char *family = family_path(l, child->inherit);
-  *is_family = family != NULL && exists(family);
-  if (*is_family || family == NULL) {
-    return family;
+  *path = family_path(l, child->inherit);
+  if (*path == NULL) {
+    return STATUS_MEMORY;
+  }
+  *is_family = exists(*path);
+  if (*is_family) {
+    return STATUS_OK;
   }
   /* a chip's facts would be those of one chip only: families stay above chips */
-  const char *chip = !child->is_family && hw_list_chips(l) == STATUS_OK ? chip_path(l, child->inherit) : NULL;
-  if (chip == NULL) {
-    report_unknown(l, child, offset);
+  enum status listed = child->is_family ? STATUS_INPUT : hw_list_chips(l);
+  if (listed == STATUS_MEMORY) {
+    return listed;
   }
-  return chip;
+  *path = listed == STATUS_OK ? chip_path(l, child->inherit) : NULL;
+  if (*path == NULL) {
+    report_unknown(l, child, offset);
+    return STATUS_INPUT;
+  }
+  return STATUS_OK;
 }
 
 /* What an inherited file must be like for `child`; a message when it is not. */
@@ -201,11 +210,9 @@ static enum status check_parent(struct hw_loader *l, const struct hw_document *c
 
 static enum status load_parent(struct hw_loader *l, struct hw_document *child) {
   size_t offset = hw_node_child(child->root, "inherit")->offset;
-  bool is_family;
-  const char *path = find_parent(l, child, offset, &is_family);
-  if (path == NULL) {
-    return STATUS_INPUT;
-  }
+  bool is_family = false;
+  const char *path = NULL;
+  STATUS_TRY(find_parent(l, child, offset, &is_family, &path));
   if (l->depth >= MAX_LEVELS) {
     diag_at(l->diags, DIAG_E0005_LIMIT, &child->source, offset, "more than %d files inherit from each other",
             MAX_LEVELS);

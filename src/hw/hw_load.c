@@ -132,7 +132,10 @@ static bool read_aliases(struct hw_loader *l, struct hw_document *d) {
               "an alias is written with lower-case letters, digits, '-' and '_'");
       return false;
     }
-    is_good = vec_push(&d->aliases, n);
+    if (!vec_push(&d->aliases, n)) {
+      l->scratch.is_exhausted = true;
+      return false;
+    }
   }
   if (!is_good) {
     diag_at(l->diags, DIAG_E0303_VALUE, &d->source, list->offset, "'aliases' must be a list, like [h100]");
@@ -195,6 +198,9 @@ enum status hw_load_document(struct hw_loader *l, const char *path, bool is_fami
   d->is_family = is_family;
   d->is_open = true;
   enum status status = read_document(l, d);
+  if (l->db->arena.is_exhausted || l->scratch.is_exhausted) {
+    status = STATUS_MEMORY; /* what could not be kept counts as wrong in between */
+  }
   d->is_open = false;
   d->is_good = status == STATUS_OK;
   *out = d;

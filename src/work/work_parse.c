@@ -10,6 +10,7 @@ struct parse {
   size_t at;
   struct diag_list *diags;
   bool failed;
+  bool is_out_of_memory; /* then failed as well */
   VEC(struct work_access) accesses;
   VEC(int16_t) maps;
   VEC(uint32_t) map_starts; /* per access + 1; 0 = none */
@@ -23,6 +24,13 @@ static void parse_fail(struct parse *parse, const char *what) {
     diag_at(parse->diags, DIAG_E0102_EXPECTED, parse->source, parse->at, "work graph: expected %s", what);
   }
   parse->failed = true;
+}
+
+static void parse_memory(struct parse *parse) {
+  if (!parse->failed) {
+    diag_at(parse->diags, DIAG_E0007_MEMORY, parse->source, parse->at, "out of memory while reading a work graph");
+  }
+  parse->failed = parse->is_out_of_memory = true;
 }
 
 static char parse_peek(const struct parse *parse) {
@@ -247,7 +255,7 @@ static void parse_access_map(struct parse *parse, const struct work_graph *graph
     parse_fail(parse, "one axis per dimension");
   }
   if (!ok) {
-    parse_fail(parse, "more memory");
+    parse_memory(parse);
   }
 }
 
@@ -259,7 +267,7 @@ static void parse_access(struct parse *parse, const struct work_graph *graph, bo
   if (parse_accept_char(parse, '[')) {
     parse_access_map(parse, graph, access.tensor);
   } else if (!vec_push(&parse->map_starts, 0u)) {
-    parse_fail(parse, "more memory");
+    parse_memory(parse);
   }
   uint64_t elements = graph->tensors.data[access.tensor].element_count;
   access.touched_elements = parse_accept_char(parse, '=') ? parse_number(parse, UINT64_MAX) : elements;
@@ -276,7 +284,7 @@ static void parse_access(struct parse *parse, const struct work_graph *graph, bo
     }
   }
   if (!vec_push(&parse->accesses, access)) {
-    parse_fail(parse, "more memory");
+    parse_memory(parse);
   }
 }
 
@@ -327,7 +335,7 @@ static void parse_axes(struct parse *parse) {
       parse_fail(parse, "',' or ')'");
     }
     if (!vec_push(&parse->axes, axis)) {
-      parse_fail(parse, "more memory");
+      parse_memory(parse);
     }
   }
 }
@@ -350,7 +358,7 @@ static void parse_ops(struct parse *parse) {
       parse_fail(parse, "',' or ')'");
     }
     if (!vec_push(&parse->ops, op)) {
-      parse_fail(parse, "more memory");
+      parse_memory(parse);
     }
   }
 }
@@ -382,7 +390,7 @@ static void parse_stage(struct parse *parse, struct work_graph *graph) {
   for (size_t i = 0; i < parse->accesses.count && !parse->failed; i++) {
     uint32_t start = parse->map_starts.data[i];
     if (!vec_push(&parse->map_pointers, start != 0 ? parse->maps.data + start - 1 : NULL)) {
-      parse_fail(parse, "more memory");
+      parse_memory(parse);
     }
   }
   if (!parse->failed) {
@@ -488,7 +496,7 @@ static void parse_graph(struct parse *parse, struct work_graph *graph, unsigned 
       pair.out = parse_tensor_id(parse, graph);
       graph->out_of_memory |= !vec_push(&graph->carried, pair);
     } else if (parse_accept(parse, "partitions")) {
-      graph->partitions = parse_u32(parse);
+      graph->partitions = (uint32_t)parse_number(parse, UINT32_MAX);
       graph->is_partitioned = parse_accept(parse, "one");
     } else if (parse_accept(parse, "inputs")) {
       while (!parse->failed && !graph->out_of_memory && (parse_blank(parse), parse_peek(parse) == '%')) {
@@ -538,7 +546,8 @@ enum status work_graph_parse(const struct source *source, struct diag_list *diag
   vec_release(&parse.axes);
   vec_release(&parse.ops);
   if (parse.failed || parsed->out_of_memory) {
-    enum status status = parse.failed ? STATUS_INPUT : STATUS_MEMORY;
+    bool is_input = parse.failed && !parse.is_out_of_memory && !parsed->out_of_memory;
+    enum status status = is_input ? STATUS_INPUT : STATUS_MEMORY;
     work_graph_free(parsed);
     return status;
   }

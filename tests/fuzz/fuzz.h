@@ -10,6 +10,8 @@
 /* The entry points that libFuzzer prescribes. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
+size_t LLVMFuzzerCustomCrossOver(const uint8_t *data1, size_t size1, const uint8_t *data2, size_t size2, uint8_t *out,
+                                 size_t max_size, unsigned seed);
 /* libFuzzer's own mutations; absent in a replay. */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 

@@ -42,6 +42,13 @@ struct fuzz_sums fuzz_sum(const struct work_graph *graph);
 enum fuzz_outcome fuzz_check_program(const struct fuzz_chips *chips, const char *text, size_t length,
                                      uint64_t *matrix_flops, struct strbuf *why);
 
+/* Bytecode → module → text in both forms; the generic one reads back and prints the same, when it is read. */
+enum fuzz_outcome fuzz_check_bytecode(const char *data, size_t size, bool keep_locations, struct strbuf *why);
+
+/* A file with these bytes, unpacked if it is compressed, within the limit; then fuzz_check_program. */
+enum fuzz_outcome fuzz_check_file(const struct fuzz_chips *chips, const char *data, size_t size, size_t limit_bytes,
+                                  struct strbuf *why);
+
 /* Failures carry at least one error, success none. */
 bool fuzz_check_status(enum status status, const struct diag_list *diags, struct strbuf *why);
 /* Prints `why` and aborts when the outcome is FUZZ_BROKEN. */

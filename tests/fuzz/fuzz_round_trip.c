@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fuzz_check.h"
+#include "fuzz_written.h"
 #include "mlir/mlir.h"
 
 enum { PARSE_BUDGET_BYTES = 64 << 20 }; /* see fuzz_check.c */
@@ -88,6 +89,9 @@ enum fuzz_outcome fuzz_check_text(const char *text, size_t length, bool keep_loc
       outcome = FUZZ_BROKEN;
     }
     strbuf_release(&printed);
+  }
+  if (outcome == FUZZ_ACCEPTED && fuzz_check_written(module, why) == FUZZ_BROKEN) {
+    outcome = FUZZ_BROKEN;
   }
   ir_module_free(module);
   diag_release(&diags);

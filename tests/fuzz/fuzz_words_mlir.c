@@ -127,6 +127,8 @@ const char *const fuzz_words[] = {
     "return",
     "}\n",
     "// comment\n",
+    "// bind:arg0=2x?\n",
+    "// bind:arg1=4x4x4\n",
     "\n// -----\n",
     "{-# dialect_resources: { builtin: { blob: \"0x04000000\" } } #-}",
     NULL,

@@ -353,3 +353,30 @@ void hostile_branches_doubling(struct strbuf *out) {
                 "%%y = stablehlo.negate %%x : tensor<8xf32>\nreturn %%y : tensor<8xf32>\n}\n",
                 DEPTH);
 }
+
+/* ---- aliases of types and locations -------------------------------------------------------------------------------- */
+
+/* #loc(n) is a call site of two #loc(n - 1). */
+void hostile_location_aliases_doubling(struct strbuf *out) {
+  strbuf_puts(out, "#loc0 = loc(\"a\":1:1)\n");
+  for (int i = 1; i <= 64; i++) {
+    strbuf_printf(out, "#loc%d = loc(callsite(#loc%d at #loc%d))\n", i, i - 1, i - 1);
+  }
+  strbuf_puts(out, "func.func @f() { return } loc(#loc64)\n");
+}
+
+void hostile_location_alias_cycle(struct strbuf *out) {
+  enum { LENGTH = 10000 };
+  for (int i = 0; i < LENGTH; i++) {
+    strbuf_printf(out, "#loc%d = loc(\"a\"(#loc%d))\n", i, (i + 1) % LENGTH);
+  }
+  strbuf_puts(out, "func.func @f() { return } loc(#loc0)\n");
+}
+
+void hostile_type_alias_cycle(struct strbuf *out) {
+  enum { LENGTH = 10000 };
+  for (int i = 0; i < LENGTH; i++) {
+    strbuf_printf(out, "!t%d = tuple<!t%d>\n", i, (i + 1) % LENGTH);
+  }
+  strbuf_puts(out, "func.func private @f(!t0)\n");
+}

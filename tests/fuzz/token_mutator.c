@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fuzz.h"
+#include "fuzz_random.h"
 
 enum { TOKENS_MAX = 20000 };
 
@@ -45,19 +46,11 @@ struct mutation {
   size_t out_size, out_max;
   struct span *tokens;
   size_t token_count;
-  uint64_t state; /* of the random sequence */
+  struct fuzz_random random;
 };
 
-/* xorshift64*: the seed that libFuzzer passes decides the mutation. */
-static uint64_t next_random(struct mutation *m) {
-  m->state ^= m->state >> 12;
-  m->state ^= m->state << 25;
-  m->state ^= m->state >> 27;
-  return (m->state * 0x2545F4914F6CDD1Dull) >> 16;
-}
-
 static size_t below(struct mutation *m, size_t limit) {
-  return limit > 0 ? (size_t)(next_random(m) % limit) : 0;
+  return fuzz_below(&m->random, limit);
 }
 
 static bool is_word(uint8_t c) {
@@ -245,7 +238,7 @@ static void mutate_tokens(struct mutation *m) {
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed) {
-  struct mutation m = {.size = size, .out_max = max_size, .state = seed * 0x9E3779B97F4A7C15ull + 1};
+  struct mutation m = {.size = size, .out_max = max_size, .random = fuzz_random_of(seed)};
   uint8_t *copy = malloc(size + 1);
   m.tokens = malloc(TOKENS_MAX * sizeof *m.tokens);
   m.out = data;

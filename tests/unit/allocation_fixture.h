@@ -1,10 +1,12 @@
-/* Makes the n-th allocation of the code under test fail. The linker sends malloc, calloc, realloc and free here
- * (-Wl,--wrap, see tests/CMakeLists.txt); live blocks are counted, so that a leak shows without a sanitizer. */
+/* Makes the n-th allocation of the code under test fail. The linker sends malloc, calloc, realloc, strdup, scandir
+ * and free here (-Wl,--wrap, see tests/CMakeLists.txt); live blocks are counted, so that a leak shows without a sanitizer. */
 #ifndef RIDGELINE_TESTS_ALLOCATION_FIXTURE_H
 #define RIDGELINE_TESTS_ALLOCATION_FIXTURE_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -14,6 +16,11 @@ void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *block, size_t size);
 void __wrap_free(void *block);
+char *__wrap_strdup(const char *text);
+typedef int scandir_filter(const struct dirent *entry);
+typedef int scandir_compare(const struct dirent **a, const struct dirent **b);
+int __real_scandir(const char *path, struct dirent ***list, scandir_filter *filter, scandir_compare *compare);
+int __wrap_scandir(const char *path, struct dirent ***list, scandir_filter *filter, scandir_compare *compare);
 
 static struct {
   unsigned long
@@ -58,6 +65,19 @@ void *__wrap_realloc(void *block, size_t size) {
 void __wrap_free(void *block) {
   allocation.live -= block != NULL;
   __real_free(block);
+}
+
+char *__wrap_strdup(const char *text) {
+  size_t size = strlen(text) + 1;
+  char *copy = __wrap_malloc(size);
+  return copy != NULL ? memcpy(copy, text, size) : NULL;
+}
+
+/* What the C library allocates in it does not fail, but its caller frees it. */
+int __wrap_scandir(const char *path, struct dirent ***list, scandir_filter *filter, scandir_compare *compare) {
+  int count = __real_scandir(path, list, filter, compare);
+  allocation.live += count >= 0 ? count + (*list != NULL) : 0;
+  return count;
 }
 
 /* Lets `successes` allocations pass and fails the next one, or all from there on. */

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "allocation_fixture.h"
+#include "exhausted_memory.h"
 #include "mlir/mlir.h"
 
 /* Every kind of thing that the parser keeps: both forms of operations, regions, aliases, locations, resources, opaque
@@ -57,72 +57,66 @@ static const char program[] =
     "  dialect_resources: { builtin: { blob: \"0x0400000001\" } }\n"
     "#-}\n";
 
-static enum status run(struct strbuf *pretty, struct strbuf *generic) {
-  struct source source = {"memory.mlir", program, strlen(program)};
+static enum status parse_and_print(const void *input, struct diag_list *diags, struct strbuf *text) {
   struct mlir_parse_options options = {.keep_locations = true};
-  struct mlir_print_options as_generic = {.form = MLIR_GENERIC, .locations = true};
-  struct diag_list diags;
+  struct mlir_print_options generic = {.form = MLIR_GENERIC, .locations = true};
   struct ir_module *module;
-  diag_init(&diags);
-  enum status status = mlir_parse(&source, &options, &diags, &module);
+  enum status status = mlir_parse(input, &options, diags, &module);
   if (status == STATUS_OK) {
-    mlir_print(module, module->root, NULL, pretty);
-    mlir_print(module, module->root, &as_generic, generic);
-  } else if (!allocation.has_failed) {
-    print_error("%s\n", diags.entries.count > 0 ? diags.entries.data[0].message : "no message");
+    mlir_print(module, module->root, NULL, text);
+    mlir_print(module, module->root, &generic, text);
   }
   ir_module_free(module);
-  diag_release(&diags);
   return status;
 }
 
-/* Fails allocation n = 1, 2, ... until none is left to fail. */
-static void fail_each(bool stays) {
-  struct strbuf pretty = {0}, generic = {0};
-  assert_int_equal(run(&pretty, &generic), STATUS_OK);
-  assert_false(pretty.failed || generic.failed);
-  unsigned long n = 0;
-  bool has_failed = true;
-  for (; has_failed; n++) {
-    struct strbuf got_pretty = {0}, got_generic = {0};
-    long live = allocation.live;
-    allocation_arm(n, stays);
-    enum status status = run(&got_pretty, &got_generic);
-    has_failed = allocation_disarm();
-    bool is_complete = status == STATUS_OK && !got_pretty.failed && !got_generic.failed;
-    if (status != STATUS_MEMORY && status != STATUS_OK) {
-      fail_msg("allocation %lu: status %d", n, (int)status);
-    }
-    if (is_complete
-        && (strcmp(strbuf_text(&got_pretty), strbuf_text(&pretty)) != 0
-            || strcmp(strbuf_text(&got_generic), strbuf_text(&generic)) != 0)) {
-      fail_msg("allocation %lu: another text\n%s%s", n, strbuf_text(&got_pretty), strbuf_text(&got_generic));
-    }
-    strbuf_release(&got_pretty);
-    strbuf_release(&got_generic);
-    if (allocation.live != live) {
-      fail_msg("allocation %lu: %ld blocks left", n, allocation.live - live);
-    }
+/* Binding changes types in place: a module of its own each time. */
+static enum status parse_and_bind(const void *input, struct diag_list *diags, struct strbuf *text) {
+  struct ir_module *module;
+  enum status status = mlir_parse(input, NULL, diags, &module);
+  status = status == STATUS_OK ? mlir_bind(module, "n=32x?", diags) : status;
+  if (status == STATUS_OK) {
+    mlir_print(module, module->root, NULL, text);
   }
-  assert_true(n > 100); /* else the wrapping does not work */
-  strbuf_release(&pretty);
-  strbuf_release(&generic);
+  ir_module_free(module);
+  return status;
 }
 
-static void one_allocation_fails(void **state) {
+static void parser_and_printers(void **state) {
   (void)state;
-  fail_each(false);
+  const struct source source = {"memory.mlir", program, strlen(program)};
+  struct strbuf text = {0};
+  assert_int_equal(exhausted_run_once(parse_and_print, &source, &text), STATUS_OK);
+  strbuf_release(&text);
+  exhausted_check("program", parse_and_print, &source, 100);
 }
 
-static void memory_stays_exhausted(void **state) {
+static void binding(void **state) {
   (void)state;
-  fail_each(true);
+  static const char dynamic[] = "func.func @main(%a: tensor<?x?xf32> {jax.arg_info = \"n\"}) -> tensor<?x?xf32> {\n"
+                                "  return %a : tensor<?x?xf32>\n}\n";
+  const struct source source = {"dynamic.mlir", dynamic, strlen(dynamic)};
+  struct strbuf text = {0};
+  assert_int_equal(exhausted_run_once(parse_and_bind, &source, &text), STATUS_OK);
+  assert_non_null(strstr(strbuf_text(&text), "%arg0: tensor<32x?xf32>"));
+  strbuf_release(&text);
+  exhausted_check("dynamic", parse_and_bind, &source, 10);
+}
+
+/* Errors need memory as well; what they say need not be complete. */
+static void errors(void **state) {
+  (void)state;
+  static const char wrong[] = "func.func @f() {\n  %0 = \"foo.x\"(%1, %2) : (i1, i1) -> tensor<4x>\n  %0 = foo.bar\n"
+                              "  %c = stablehlo.constant dense<\"0x0\"> : tensor<1xf32>\n}\n#a = #b\n#b = #a\n";
+  const struct source source = {"wrong.mlir", wrong, strlen(wrong)};
+  exhausted_check("wrong", parse_and_print, &source, 5);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(one_allocation_fails),
-      cmocka_unit_test(memory_stays_exhausted),
+      cmocka_unit_test(parser_and_printers),
+      cmocka_unit_test(binding),
+      cmocka_unit_test(errors),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
