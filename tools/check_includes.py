@@ -14,6 +14,7 @@ ALLOWED = {
     "mlir": {"ir", "base"},
     "import": {"ir", "base"},
     "analyze": {"ir", "base"},
+    "interp": {"analyze", "ir", "base"},
     "hw": {"base"},
     "work": {"hw", "base"},
     "store": {"base"},
@@ -25,12 +26,14 @@ ALLOWED = {
     "profile": {"store", "io", "kernel", "hw", "report", "base"},
     "calibrate": {"profile", "store", "io", "kernel", "hw", "report", "base"},
     "measure": {"calibrate", "profile", "program", "store", "kernel", "io", "mlir", "import", "ir", "analyze", "lower", "work", "hw", "cost", "report", "base"},
-    "api": {"measure", "calibrate", "profile", "program", "store", "kernel", "io", "mlir", "import", "ir", "analyze", "lower", "work", "hw", "cost", "report", "base", "ridgeline"},
+    "api": {"interp", "measure", "calibrate", "profile", "program", "store", "kernel", "io", "mlir", "import", "ir", "analyze", "lower", "work", "hw", "cost", "report", "base", "ridgeline"},
 }
 THIRD_PARTY = {
     "yaml.h": {"hw"},
     "jansson.h": {"report", "profile", "calibrate", "measure", "api"},
     "sqlite3.h": {"store"},
+    "lapacke.h": {"interp"},
+    "zip.h": {"io"},
     "zlib.h": {"io"},
     "zstd.h": {"io"},
 }

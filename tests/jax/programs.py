@@ -1,8 +1,9 @@
-"""The programs that compare_counts.py lowers: small jitted functions, the same ones for the same seed.
+"""The programs that compare_functions.py lowers: small jitted functions, the same ones for the same seed. Those of this
+file are listed one by one; random_programs.py makes more.
 
 `cases(count)` yields at least `count` cases: rounds of all categories, each round with other sizes. Sizes are small so
 that XLA's sums, which are 32-bit floats, are exact. A generator yields (name, function, arguments) or, with 64-bit types,
-(name, function, arguments, True).
+(name, function, arguments, True); or a Case.
 """
 import dataclasses
 import functools
@@ -10,9 +11,27 @@ import random
 import typing
 
 import jax
+import jax.export
 import jax.scipy
 import jax.numpy as jnp
 from jax import lax
+
+
+SIZES = {"a": 6, "b": 4, "c": 3}  # of symbolic dimensions, where sizes are needed
+
+
+class NotLowered(Exception):
+    """JAX itself has no lowering for a program."""
+
+
+@dataclasses.dataclass
+class Built:
+    """What JAX makes of a program."""
+    text: str
+    lowered: typing.Any = None  # jax.stages.Lowered; None where XLA cannot count
+    jaxpr: typing.Any = None
+    artifact: bytes | None = None  # as jax.export writes it
+    binds: tuple = ()  # values for the dimensions that are not known, as the tool takes them
 
 
 @dataclasses.dataclass
@@ -22,6 +41,36 @@ class Case:
     function: typing.Callable
     arguments: tuple  # of jax.ShapeDtypeStruct
     x64: bool
+    options: dict = dataclasses.field(default_factory=dict)  # of `wrap`
+    export: dict | None = None  # options of jax.export when it goes through it; then dimensions may be symbolic
+    wrap: typing.Callable = jax.jit  # or jax.pmap
+    is_random: bool = False  # JAX may refuse it
+
+    def build(self):
+        with jax.enable_x64(self.x64):
+            try:
+                return self.lower()
+            except Exception as error:  # whatever JAX raises
+                if not self.is_random:
+                    raise
+                raise NotLowered(f"{type(error).__name__}: {str(error).splitlines()[0][:200]}") from error
+
+    def binds(self):
+        """arg0=4x3 for each argument with a symbolic dimension."""
+        for number, argument in enumerate(self.arguments):
+            if any(jax.export.is_symbolic_dim(d) for d in argument.shape):
+                sizes = (str(SIZES[str(d)] if jax.export.is_symbolic_dim(d) else d) for d in argument.shape)
+                yield f"arg{number}={'x'.join(sizes)}"
+
+    def lower(self):
+        jitted = self.wrap(self.function, **self.options)
+        if self.export is not None:
+            made = jax.export.export(jitted, **self.export)(*self.arguments)
+            return Built(made.mlir_module(), artifact=made.mlir_module_serialized, binds=tuple(self.binds()))
+        lowered = jitted.lower(*self.arguments)
+        is_plain = self.wrap is jax.jit and "static_argnums" not in self.options
+        jaxpr = jax.make_jaxpr(self.function)(*self.arguments) if is_plain else None
+        return Built(lowered.as_text(), lowered, jaxpr)
 
 
 def array(shape, dtype="float32"):
@@ -520,14 +569,23 @@ CATEGORIES = [unary, binary, conversion, dot, conv, reduction, window, indexing,
               models]
 
 
-def cases(count):
-    """Rounds of all categories until there are `count` cases; at least one round."""
+def all_cases(count, categories):
+    """Rounds of the categories until there are `count` cases; at least one round."""
     number = 0
     seed = 0
     while number < max(count, 1):
-        for generator in CATEGORIES:
-            for name, function, arguments, *rest in generator(random.Random(f"{generator.__name__} {seed}")):
+        for generator in categories:
+            for made in generator(random.Random(f"{generator.__name__} {seed}")):
                 suffix = f" #{seed}" if seed else ""
-                yield Case(generator.__name__, name + suffix, function, tuple(arguments), bool(rest))
+                if isinstance(made, Case):
+                    yield dataclasses.replace(made, category=generator.__name__, name=made.name + suffix)
+                else:
+                    name, function, arguments, *rest = made
+                    yield Case(generator.__name__, name + suffix, function, tuple(arguments), bool(rest))
                 number += 1
         seed += 1
+
+
+def cases(count):
+    """The programs of this file."""
+    return all_cases(count, CATEGORIES)

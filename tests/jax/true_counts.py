@@ -13,7 +13,8 @@ ONE_FUNCTION = "exp log log1p expm1 tanh sin cos sqrt rsqrt cbrt erf div pow rem
 COMPARES = "eq ne lt le gt ge".split()
 CALLS = {"pjit": "jaxpr", "jit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr",
          "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr", "checkpoint": "jaxpr", "remat": "jaxpr",
-         "remat2": "jaxpr", "custom_vjp_call_jaxpr": "fun_jaxpr"}
+         "remat2": "jaxpr", "custom_vjp_call_jaxpr": "fun_jaxpr", "composite": "jaxpr",
+         "shard_map": "jaxpr"}  # shard_map: of one device
 REDUCTIONS = "reduce_sum reduce_max reduce_min reduce_prod".split()
 
 
@@ -34,9 +35,11 @@ def inner(parameter):
 
 
 def dot_flops(equation):
+    """An algorithm such as BF16_BF16_F32_X3 multiplies so many times."""
     (contracted, _), _ = equation.params["dimension_numbers"]
     lhs = equation.invars[0].aval.shape
-    return 2 * size(equation.outvars[0]) * math.prod(lhs[i] for i in contracted)
+    _, _, times = str(equation.params.get("precision")).rpartition("_X")
+    return 2 * size(equation.outvars[0]) * math.prod(lhs[i] for i in contracted) * (int(times) if times.isdigit() else 1)
 
 
 def conv_hits(length, kernel, out, stride, low, lhs_dilation, rhs_dilation):
@@ -81,6 +84,8 @@ def sub_counts(equation):
 
 def simple_counts(equation):
     name = equation.primitive.name
+    if not equation.outvars:
+        raise Unknown  # a callback
     out = equation.outvars[0]
     operands = [v for v in equation.invars if hasattr(v, "aval")]
     if name in ("dot_general", "conv_general_dilated"):
