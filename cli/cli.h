@@ -20,7 +20,7 @@ struct cli_command {
 };
 
 extern const struct cli_command cli_predict, cli_inspect, cli_explain, cli_convert, cli_chips, cli_validate,
-    cli_calibrate, cli_profile;
+    cli_calibrate, cli_profile, cli_run;
 
 /* One option of a command. Exactly one of the targets is set. */
 struct cli_option {

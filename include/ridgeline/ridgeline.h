@@ -23,7 +23,8 @@
  * Contract of all functions: nothing is printed, nothing exits, there is no global state. A failing call returns a status
  * and leaves the reason as diagnostics on the context. A context and what hangs on it belong to one thread at a time;
  * several contexts may be used in parallel. Texts returned as `const char *` live as long as the object they come from
- * (diagnostics: until the next call that clears them). Free order: predictions, programs, context.
+ * (diagnostics: until the next call that clears them). Free order: predictions, programs, context; arrays and results of
+ * runs at any time.
  */
 #ifndef RIDGELINE_RIDGELINE_H
 #define RIDGELINE_RIDGELINE_H
@@ -32,6 +33,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The library is compiled with hidden visibility: what is declared here is all that it exports (docs/c-api.md). */
+#if defined(__GNUC__)
+#pragma GCC visibility push(default)
+#endif
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -103,6 +108,9 @@ typedef struct rdg_load_options {
   const char *const *binds; /* dynamic dimensions: "arg0=32x?" (see --bind) */
   size_t bind_count;
   const char *entry; /* function to start in; NULL = main, else the only public one, else the first */
+  bool only_to_run; /* check, but do not count: dynamic dimensions may stay open until rdg_run gives arguments. Such a
+                     * program can be run and printed; what needs its counts refuses it. */
+  size_t unit; /* of a file of several, rdg_program_units: the first is 1; 0 = the whole file */
 } rdg_load_options;
 
 /* Reads StableHLO text (plain, .gz or .zst; "-" is standard input), checks it and counts its work. Several errors are
@@ -112,6 +120,8 @@ rdg_status rdg_program_load(rdg_context *ctx, const char *path, const rdg_load_o
 rdg_status rdg_program_parse(rdg_context *ctx, const char *name, const char *text, size_t length,
                              const rdg_load_options *options, rdg_program **program);
 void rdg_program_free(rdg_program *program);
+/* Number of units of a file: the parts between lines that have "// -----", as test files of MLIR do. 1 when there is none. */
+rdg_status rdg_program_units(rdg_context *ctx, const char *path, size_t *count);
 
 typedef enum rdg_form { RDG_FORM_PRETTY, RDG_FORM_GENERIC } rdg_form;
 /* Canonical text of the program. */
@@ -119,6 +129,16 @@ rdg_status rdg_program_print(rdg_context *ctx, const rdg_program *program, rdg_f
 /* Parses and prints without checking or counting: for programs that are only to be re-written. */
 rdg_status rdg_convert(rdg_context *ctx, const char *path, const rdg_load_options *options, rdg_form form,
                        rdg_sink sink);
+
+typedef struct rdg_artifact_options {
+  const char *target; /* version of StableHLO that is to read it, "1.0.0"; NULL = the newest known. 0.9.0 to 1.20.0 */
+  bool locations; /* write the locations of the program; off: all unknown */
+} rdg_artifact_options;
+/* A portable artifact of the program: MLIR bytecode of StableHLO's versioned dialect, for that version and newer ones. Reads
+ * and writes without checking or counting, as rdg_convert. What the version, or any artifact, cannot hold is refused with a
+ * diagnostic at its place. `artifact` may be NULL. */
+rdg_status rdg_convert_artifact(rdg_context *ctx, const char *path, const rdg_load_options *options,
+                                const rdg_artifact_options *artifact, rdg_sink sink);
 
 typedef struct rdg_totals {
   uint64_t matrix_flops, vector_flops, function_results, integer_ops; /* `true` convention, loops multiplied out */
@@ -139,6 +159,141 @@ rdg_status rdg_inspect(rdg_context *ctx, const rdg_program *program, rdg_format 
  * it. `format` is text or JSON. */
 rdg_status rdg_explain(rdg_context *ctx, rdg_program *program, const char *chip, const char *task, rdg_format format,
                        rdg_sink sink);
+
+/* ---- tensors ---------------------------------------------------------------------------------------------------- */
+
+/* Element types. Numbers are stable; new types are appended. */
+typedef enum rdg_dtype {
+  RDG_DTYPE_NONE = 0, /* unknown: bytes without a meaning */
+  RDG_DTYPE_I1 = 1,
+  RDG_DTYPE_I2 = 2,
+  RDG_DTYPE_I4 = 3,
+  RDG_DTYPE_I8 = 4,
+  RDG_DTYPE_I16 = 5,
+  RDG_DTYPE_I32 = 6,
+  RDG_DTYPE_I64 = 7,
+  RDG_DTYPE_UI2 = 8,
+  RDG_DTYPE_UI4 = 9,
+  RDG_DTYPE_UI8 = 10,
+  RDG_DTYPE_UI16 = 11,
+  RDG_DTYPE_UI32 = 12,
+  RDG_DTYPE_UI64 = 13,
+  RDG_DTYPE_F4E2M1FN = 14,
+  RDG_DTYPE_F6E2M3FN = 15,
+  RDG_DTYPE_F6E3M2FN = 16,
+  RDG_DTYPE_F8E3M4 = 17,
+  RDG_DTYPE_F8E4M3 = 18,
+  RDG_DTYPE_F8E4M3FN = 19,
+  RDG_DTYPE_F8E4M3FNUZ = 20,
+  RDG_DTYPE_F8E4M3B11FNUZ = 21,
+  RDG_DTYPE_F8E5M2 = 22,
+  RDG_DTYPE_F8E5M2FNUZ = 23,
+  RDG_DTYPE_F8E8M0FNU = 24,
+  RDG_DTYPE_F16 = 25,
+  RDG_DTYPE_BF16 = 26,
+  RDG_DTYPE_TF32 = 27,
+  RDG_DTYPE_F32 = 28,
+  RDG_DTYPE_F64 = 29,
+  RDG_DTYPE_C64 = 30, /* complex<f32> */
+  RDG_DTYPE_C128 = 31, /* complex<f64> */
+  RDG_DTYPE_INDEX = 32
+} rdg_dtype;
+/* MLIR's spelling, "bf16"; "none" for numbers that are no type. Static storage. */
+const char *rdg_dtype_name(rdg_dtype dtype);
+/* The inverse; RDG_DTYPE_NONE when unknown. */
+rdg_dtype rdg_dtype_parse(const char *name);
+/* Bytes that one element takes in a tensor; 0 for RDG_DTYPE_NONE. */
+size_t rdg_dtype_size(rdg_dtype dtype);
+
+/* A tensor as plain memory: row-major, little-endian, without gaps. Types narrower than a byte take one byte per element:
+ * i1 is 0 or 1, signed integers are sign-extended, unsigned ones and floats have zeros above their bits. `data` needs no
+ * alignment. A scalar has rank 0 and one element. */
+typedef struct rdg_tensor {
+  rdg_dtype dtype;
+  uint32_t rank;
+  const int64_t *dims; /* `rank` of them; may be NULL when rank is 0 */
+  const void *data;
+  size_t size_bytes; /* of the data */
+} rdg_tensor;
+
+/* Named tensors that belong together: what a file holds, or what a text spells. */
+typedef struct rdg_arrays rdg_arrays;
+/* Reads a .npy file (one array) or a .npz archive (stored or deflated entries), recognised by content, also .gz and .zst;
+ * "-" is standard input. Fortran order is transposed and big-endian swapped. Elements of another kind (objects, text, dates,
+ * records) are refused; the opaque ones that the types of ml_dtypes are saved as (V1, V2, f1) come as RDG_DTYPE_NONE with
+ * their bytes. Not more than `memory_budget_bytes` (0 = 8 GiB) are taken for the file and its arrays. */
+rdg_status rdg_arrays_read(rdg_context *ctx, const char *path, uint64_t memory_budget_bytes, rdg_arrays **arrays);
+/* Reads attributes as in a program: "[dense<[1, 2]> : tensor<2xi32>, dense<0.5> : tensor<f32>]", with or without the
+ * brackets. The names are empty. */
+rdg_status rdg_arrays_parse(rdg_context *ctx, const char *text, rdg_arrays **arrays);
+size_t rdg_arrays_count(const rdg_arrays *arrays);
+/* Tensor `i`, valid as long as `arrays`, and its name without ".npy" ("" for a .npy file); `name` may be NULL. False when
+ * `i` is out of range. */
+bool rdg_arrays_get(const rdg_arrays *arrays, size_t i, const char **name, rdg_tensor *tensor);
+void rdg_arrays_free(rdg_arrays *arrays);
+/* Writes a file that numpy.load reads: .npz by its ending, with `names` (NULL = arr_0, arr_1, ...), else .npy, which takes
+ * one tensor. The file appears whole or not at all. Types that numpy has not are written as ml_dtypes saves them (V1, V2);
+ * integers narrower than a byte as i1 and u1. */
+rdg_status rdg_arrays_write(rdg_context *ctx, const char *path, const char *const *names, const rdg_tensor *tensors,
+                            size_t count);
+
+/* ---- running ---------------------------------------------------------------------------------------------------- */
+
+/* What the entry function takes and gives. Tuples stand for their parts in order, at any depth, and tokens for nothing:
+ * inputs and results of a run are numbered alike. */
+typedef struct rdg_signature_entry {
+  const char *name; /* "arg0", or what the framework named it (jax.arg_info); of results "arr_0" */
+  const char *type; /* as the program spells it: "tensor<?x4xf32>", "tensor<2x!quant.uniform<i8:f32, 0.1>>" */
+  rdg_dtype dtype; /* of the elements; the storage type when quantized */
+  uint32_t rank;
+  const int64_t *dims; /* -1 = dynamic */
+} rdg_signature_entry;
+size_t rdg_program_input_count(const rdg_program *program);
+size_t rdg_program_output_count(const rdg_program *program);
+/* False when `i` is out of range. Texts live as long as the program. */
+bool rdg_program_input(const rdg_program *program, size_t i, rdg_signature_entry *entry);
+bool rdg_program_output(const rdg_program *program, size_t i, rdg_signature_entry *entry);
+
+typedef enum rdg_fill {
+  RDG_FILL_NONE, /* an input without data is an error */
+  RDG_FILL_ZERO,
+  RDG_FILL_RANDOM /* floats uniform in [-1, 1), integers in 0 to 9 as far as the type goes */
+} rdg_fill;
+
+typedef struct rdg_run_options {
+  uint64_t memory_budget_bytes; /* of live values, of all processes together; 0 = 8 GiB */
+  uint64_t operation_budget; /* elementary operations, of all processes together; 0 = 10^13 */
+  unsigned max_depth; /* of calls and regions; 0 = 200 */
+  unsigned replicas, partitions; /* run on every device of a grid, in parallel; 0 = 1. At most 1,024 processes */
+  bool inputs_per_process; /* inputs holds those of process 0 (replica 0, partition 0), then of process 1 (replica 0,
+                            * partition 1), ...; false: all processes get the same */
+  bool plain; /* only the definitions, no fast kernels: slow, and the meaning that the fast ones are tested against */
+  rdg_fill fill; /* inputs that are missing at the end, or whose `data` is NULL (dims count when the type is dynamic) */
+  uint64_t seed; /* of RDG_FILL_RANDOM; equal seeds give equal values */
+  const rdg_sink *print; /* receives what the program prints (interpreter.print); NULL = dropped */
+} rdg_run_options;
+
+typedef struct rdg_run_result rdg_run_result;
+
+/* Runs the entry function on `count` inputs, which are copied; `options` may be NULL. An input fits when its type and shape
+ * are those of the parameter, RDG_DTYPE_NONE when the bytes per element are, i8 and ui8 also for narrower integers when
+ * every value is in range. A program that would need more than a budget is refused before it starts where that can be seen,
+ * else when it gets there (E0704, with the number). A check in the program that fails (E0703) fails the run. On RDG_OK
+ * *result is owned by the caller; it does not depend on the program any more. */
+rdg_status rdg_run(rdg_context *ctx, const rdg_program *program, const rdg_run_options *options,
+                   const rdg_tensor *inputs, size_t count, rdg_run_result **result);
+/* Processes that ran: replicas x partitions; number replica * partitions + partition. */
+size_t rdg_run_process_count(const rdg_run_result *result);
+/* Results per process. */
+size_t rdg_run_result_count(const rdg_run_result *result);
+/* Result `i` of a process; what *tensor points to lives as long as `result`. False when out of range. */
+bool rdg_run_result_get(const rdg_run_result *result, size_t process, size_t i, rdg_tensor *tensor);
+double rdg_run_time_s(const rdg_run_result *result); /* of the run alone, without reading and checking */
+/* All results: as StableHLO's reference interpreter prints values, or JSON. Of tensors with more than `limit` elements (0 =
+ * no limit) text shows the outer three of each end of a dimension, and JSON leaves the values out. */
+rdg_status rdg_run_result_write(rdg_context *ctx, const rdg_run_result *result, uint64_t limit, rdg_format format,
+                                rdg_sink sink);
+void rdg_run_result_free(rdg_run_result *result);
 
 /* ---- chips ------------------------------------------------------------------------------------------------------ */
 
@@ -259,6 +414,9 @@ rdg_status rdg_profile_show(rdg_context *ctx, const char *path, rdg_format forma
 
 #ifdef __cplusplus
 }
+#endif
+#if defined(__GNUC__)
+#pragma GCC visibility pop
 #endif
 
 #endif

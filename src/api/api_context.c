@@ -19,30 +19,15 @@ rdg_status api_status(enum status status) {
   return (rdg_status)status;
 }
 
-/* PREFIX/bin/program has its files in PREFIX/share/ridgeline: an installation may be moved as a whole. */
-static void find_installation(rdg_context *ctx) {
-  static const char share[] = "/../share/ridgeline";
-  ssize_t length = readlink("/proc/self/exe", ctx->beside, sizeof ctx->beside - sizeof share);
-  if (length <= 0) {
-    ctx->beside[0] = '\0';
-    return;
-  }
-  ctx->beside[length] = '\0';
-  char *folder = strrchr(ctx->beside, '/');
-  memcpy(folder ? folder : ctx->beside, share, sizeof share);
-  (void)snprintf(ctx->installed_hardware, sizeof ctx->installed_hardware, "%s/hardware", ctx->beside);
-  if (access(ctx->installed_hardware, R_OK) != 0) {
-    ctx->beside[0] = ctx->installed_hardware[0] = '\0';
-  }
-}
-
 rdg_context *rdg_context_new(const rdg_config *config) {
   rdg_context *ctx = calloc(1, sizeof *ctx);
   if (!ctx) {
     return NULL;
   }
   diag_init(&ctx->diags);
-  find_installation(ctx);
+  if (api_find_installation(ctx->beside, sizeof ctx->beside)) {
+    (void)snprintf(ctx->installed_hardware, sizeof ctx->installed_hardware, "%s/hardware", ctx->beside);
+  }
   if (config) {
     ctx->memory_budget_bytes = config->memory_budget_bytes;
     ctx->hardware_directory = config->hardware_directory ? strdup(config->hardware_directory) : NULL;
@@ -124,8 +109,8 @@ const char *api_installed_folder(const rdg_context *ctx, const char *variable, c
   return path;
 }
 
-/* $RIDGELINE_HARDWARE, the files installed with the running program, the source tree that this build came from, the files
- * installed where the build was configured to. */
+/* $RIDGELINE_HARDWARE, the files installed with the library or the running program, the source tree that this build came
+ * from, the files installed where the build was configured to. */
 const char *api_hardware_directory(const rdg_context *ctx) {
   const char *from_environment = getenv("RIDGELINE_HARDWARE");
   if (ctx->hardware_directory) {

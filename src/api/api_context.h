@@ -2,6 +2,7 @@
 #ifndef RIDGELINE_API_API_CONTEXT_H
 #define RIDGELINE_API_API_CONTEXT_H
 
+#include "base/arena.h"
 #include "base/diag.h"
 #include "hw/hw.h"
 #include "program/program.h"
@@ -15,16 +16,34 @@ struct rdg_context {
   struct hw_database chips;
   bool chips_loaded;
   char calibration_directory[4096]; /* filled on first use */
-  char beside[4096]; /* share/ridgeline of the prefix that the running program is installed in; "" when it is not */
+  char beside[4096]; /* share/ridgeline of this installation (api_find_installation); "" when it is none */
   char installed_hardware[4096 + 16]; /* hardware/ in there, or "" */
+};
+
+/* Inputs or outputs of the entry function: the leaves of its types without tokens. */
+struct api_signature {
+  rdg_signature_entry *entries; /* texts and dims in the program's arena */
+  struct ir_type *types; /* of the entries */
+  size_t count;
 };
 
 struct rdg_program {
   struct program *program;
+  struct arena arena;
+  struct api_signature inputs, outputs;
 };
+
+/* Fills in the signatures; false when memory is exhausted. More than API_MAX_LEAVES leaves: left empty, not to be run. */
+enum { API_MAX_LEAVES = 65536 };
+bool api_sign(rdg_program *program);
+/* True when the program has its counts; else a diagnostic. */
+bool api_has_counts(rdg_context *ctx, const rdg_program *program);
 
 /* Translates; internal and public numbers agree. */
 rdg_status api_status(enum status status);
+/* The folder share/ridgeline of the prefix that the shared library, or else the running program, is installed in: an
+ * installation may be moved as a whole. False, and `share` is "", when it is not installed. */
+bool api_find_installation(char *share, size_t size);
 /* Where chip files are read from. */
 const char *api_hardware_directory(const rdg_context *ctx);
 /* A folder installed beside the chip files of the running program, in `path`; NULL when the environment variable says

@@ -65,6 +65,9 @@ rdg_status rdg_predict(rdg_context *ctx, rdg_program *program, const char *const
   *out = NULL;
   const struct cost_model *model;
   struct cost_options cost_options;
+  if (!api_has_counts(ctx, program)) {
+    return RDG_ERROR_UNSUPPORTED;
+  }
   rdg_status status = resolve_options(ctx, options, &model, &cost_options);
   const struct hw_chip **chips = NULL;
   size_t chip_count = 0;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/api_context.h"
+#include "mlir/bytecode.h"
 #include "mlir/mlir.h"
 #include "report/report.h"
 
@@ -12,6 +13,8 @@ static struct program_options load_options(const rdg_context *ctx, const rdg_loa
     result.binds = options->binds;
     result.bind_count = options->bind_count;
     result.entry = options->entry;
+    result.only_to_run = options->only_to_run;
+    result.unit = options->unit;
   }
   return result;
 }
@@ -23,6 +26,12 @@ static rdg_status wrap(struct program *program, rdg_program **out) {
     return RDG_ERROR_MEMORY;
   }
   (*out)->program = program;
+  arena_init(&(*out)->arena, 0);
+  if (!api_sign(*out)) {
+    rdg_program_free(*out);
+    *out = NULL;
+    return RDG_ERROR_MEMORY;
+  }
   return RDG_OK;
 }
 
@@ -49,8 +58,23 @@ rdg_status rdg_program_parse(rdg_context *ctx, const char *name, const char *tex
 void rdg_program_free(rdg_program *program) {
   if (program) {
     program_free(program->program);
+    arena_release(&program->arena);
     free(program);
   }
+}
+
+rdg_status rdg_program_units(rdg_context *ctx, const char *path, size_t *count) {
+  api_begin(ctx);
+  *count = 0;
+  return api_result(ctx, api_status(program_count_units(path, &ctx->diags, count)));
+}
+
+bool api_has_counts(rdg_context *ctx, const rdg_program *program) {
+  if (!program->program->unfused) {
+    diag_file(&ctx->diags, DIAG_E0601_USAGE, program->program->source.name, 0, 0,
+              "the program was loaded only to run: it has no counts");
+  }
+  return program->program->unfused != NULL;
 }
 
 static rdg_status print_module(rdg_context *ctx, const struct ir_module *module, rdg_form form, rdg_sink sink) {
@@ -79,6 +103,42 @@ rdg_status rdg_convert(rdg_context *ctx, const char *path, const rdg_load_option
   return result;
 }
 
+/* Options of the writer; false when the target is no version. */
+static bool bytecode_options(rdg_context *ctx, const rdg_artifact_options *artifact,
+                             struct mlir_bytecode_options *options) {
+  *options = (struct mlir_bytecode_options){.locations = artifact && artifact->locations};
+  if (!artifact || !artifact->target || mlir_bytecode_parse_version(artifact->target, options->version)) {
+    return true;
+  }
+  diag_file(&ctx->diags, DIAG_E0601_USAGE, NULL, 0, 0,
+            "'%s' is no version of StableHLO that can be written: 0.9.0 to %s", artifact->target,
+            mlir_bytecode_newest());
+  return false;
+}
+
+rdg_status rdg_convert_artifact(rdg_context *ctx, const char *path, const rdg_load_options *options,
+                                const rdg_artifact_options *artifact, rdg_sink sink) {
+  api_begin(ctx);
+  struct mlir_bytecode_options bytecode;
+  if (!bytecode_options(ctx, artifact, &bytecode)) {
+    return api_result(ctx, RDG_ERROR_INPUT);
+  }
+  struct program_options o = load_options(ctx, options);
+  o.keep_locations = bytecode.locations;
+  struct program *program = NULL;
+  struct strbuf out = {0};
+  enum status status = program_read(path, &o, &ctx->diags, &program);
+  if (status == STATUS_OK) {
+    status = mlir_bytecode_write(program->module, &bytecode, &ctx->diags, &out);
+    program_free(program);
+  }
+  if (status != STATUS_OK) {
+    strbuf_release(&out);
+    return api_result(ctx, api_status(status));
+  }
+  return api_flush(ctx, &out, sink);
+}
+
 /* A function with dynamic dimensions has no count: -1 everywhere, as XLA says "unknown". */
 static rdg_status xla_cost(const struct program *program, struct ir_op function, struct analyze_xla_cost *cost) {
   enum status status = analyze_xla_function(program->module, function, NULL, cost);
@@ -93,6 +153,9 @@ rdg_status rdg_program_totals(rdg_context *ctx, const rdg_program *handle, rdg_t
   api_begin(ctx);
   const struct program *program = handle->program;
   struct analyze_xla_cost xla;
+  if (!api_has_counts(ctx, handle)) {
+    return RDG_ERROR_UNSUPPORTED;
+  }
   rdg_status status = xla_cost(program, program->entry, &xla);
   if (status != RDG_OK) {
     return status;
@@ -164,6 +227,9 @@ rdg_status rdg_inspect(rdg_context *ctx, const rdg_program *handle, rdg_format f
   api_begin(ctx);
   const struct program *program = handle->program;
   function_costs costs = {0};
+  if (!api_has_counts(ctx, handle)) {
+    return RDG_ERROR_UNSUPPORTED;
+  }
   rdg_status status = add_functions(program, program->module->root, &costs);
   struct strbuf out = {0};
   if (status == RDG_OK) {
@@ -281,6 +347,9 @@ rdg_status rdg_explain(rdg_context *ctx, rdg_program *handle, const char *chip, 
   api_begin(ctx);
   struct explained e;
   struct strbuf out = {0};
+  if (!api_has_counts(ctx, handle)) {
+    return RDG_ERROR_UNSUPPORTED;
+  }
   rdg_status status = explained_init(&e, ctx, handle->program, chip);
   if (status == RDG_OK) {
     status = explain(ctx, handle->program, &e, task, format, &out);

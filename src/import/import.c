@@ -31,7 +31,8 @@ enum status import_hlo_text(const struct source *source, const struct import_opt
   if (status == STATUS_MEMORY) {
     diag_at(diags, DIAG_E0005_LIMIT, source, 0, "the text needs more memory than its budget of %zu bytes", budget);
   }
-  if (status == STATUS_OK) {
+  /* of a text with errors too, as far as it was read: they are all reported */
+  if (status != STATUS_MEMORY && hlo->computations.count > 0 && !diag_full(diags)) {
     status = hlo_build(hlo, budget, module);
   }
   hlo_release(hlo);
@@ -47,6 +48,9 @@ static bool is_computation(struct hlo_cursor c) {
   }
   if (hlo_peek(&c) == '(' && hlo_balanced(&c).length == 0) {
     return false;
+  }
+  if (hlo_peek(&c) != '{' && hlo_peek(&c) != '-') {
+    return false; /* `func.func @f(...)` and the like */
   }
   while (c.at < c.end && *c.at != '{' && *c.at != '\n') {
     c.at++;

@@ -17,7 +17,8 @@ struct csv_table {
   VEC(const char *) cells; /* row by row; the heading is row 0 */
 };
 
-/* Reads a file (also .gz, .zst). Rows with another number of cells than the heading are E0003 with their line. */
+/* Reads a file (also .gz, .zst). Rows with another number of cells than the heading are E0003 with their line. Release in
+ * any case. */
 enum status csv_read(struct csv_table *table, const char *path, struct diag_list *diags);
 void csv_release(struct csv_table *table);
 static inline size_t csv_rows(const struct csv_table *table) {

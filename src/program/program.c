@@ -8,6 +8,7 @@
 #include "import/import.h"
 #include "mlir/bytecode.h"
 #include "mlir/mlir.h"
+#include "program/external_data.h"
 
 static const struct program_options default_options = {0};
 
@@ -16,16 +17,55 @@ static enum status report_memory(struct diag_list *diags, const char *name) {
   return STATUS_MEMORY;
 }
 
-/* Text or bytecode → module with bound dimensions. */
+/* Unit `unit`, from 1, of a text in several. */
+static enum status parse_unit(struct program *program, size_t unit, const struct mlir_parse_options *options,
+                              struct diag_list *diags) {
+  size_t count = mlir_split(&program->source, NULL, NULL, 0);
+  size_t *bounds = unit <= count ? malloc(2 * unit * sizeof *bounds) : NULL;
+  if (unit > count) {
+    diag_file(diags, DIAG_E0601_USAGE, program->source.name, 0, 0, "'%s' has %zu units, there is no unit %zu",
+              program->source.name, count, unit);
+    return STATUS_INPUT;
+  }
+  if (!bounds) {
+    return report_memory(diags, program->source.name);
+  }
+  mlir_split(&program->source, bounds, bounds + unit, unit);
+  enum status status =
+      mlir_parse_piece(&program->source, bounds[unit - 1], bounds[2 * unit - 1], options, diags, &program->module);
+  free(bounds);
+  return status;
+}
+
+/* An ONNX model → module. Dimensions are bound on the way, weights in other files are read where they will be computed with. */
+static enum status parse_onnx(struct program *program, const struct program_options *options, struct diag_list *diags) {
+  struct import_options import_options = {.memory_budget_bytes = options->memory_budget_bytes,
+                                          .keep_locations = options->keep_locations,
+                                          .binds = options->binds,
+                                          .bind_count = options->bind_count,
+                                          .read_external = options->only_to_run ? external_data_read : NULL,
+                                          .external_user = program->file.name};
+  STATUS_TRY(import_onnx(&program->source, &import_options, diags, &program->module));
+  program->source = program->module->source; /* bytes have no lines */
+  return STATUS_OK;
+}
+
+/* Text, bytecode or another compiler's format → module with bound dimensions. */
 static enum status parse(struct program *program, const struct program_options *options, struct diag_list *diags) {
   program->source = (struct source){program->file.name, program->file.text, program->file.length};
-  struct mlir_parse_options parse_options = {.memory_budget_bytes = options->memory_budget_bytes};
+  struct mlir_parse_options parse_options = {.memory_budget_bytes = options->memory_budget_bytes,
+                                             .keep_locations = options->keep_locations};
   struct import_options import_options = {.memory_budget_bytes = options->memory_budget_bytes};
+  if (import_is_onnx(program->source.text, program->source.length)) {
+    return parse_onnx(program, options, diags);
+  }
   if (import_is_hlo_text(program->source.text, program->source.length)) {
     STATUS_TRY(import_hlo_text(&program->source, &import_options, diags, &program->module));
   } else if (mlir_is_bytecode(program->source.text, program->source.length)) {
     STATUS_TRY(mlir_bytecode_read(&program->source, &parse_options, diags, &program->module));
     program->source = program->module->source; /* bytes have no lines */
+  } else if (options->unit > 0) {
+    STATUS_TRY(parse_unit(program, options->unit, &parse_options, diags));
   } else {
     STATUS_TRY(mlir_parse(&program->source, &parse_options, diags, &program->module));
   }
@@ -92,11 +132,17 @@ static enum status find_entry(struct program *program, const struct program_opti
   return STATUS_INPUT;
 }
 
-/* Module → checked module, sizes at their bounds → unfused work graph with its totals. */
-static enum status count(struct program *program, const struct program_options *options, struct diag_list *diags) {
+/* Module → checked module → what is wanted of it: only its entry, or, sizes at their bounds, the unfused work graph with its
+ * totals. */
+static enum status derive(struct program *program, const struct program_options *options, struct diag_list *diags) {
   STATUS_TRY(analyze_infer(program->module, diags));
   STATUS_TRY(analyze_calls(program->module, diags));
+  if (options->only_to_run) {
+    return find_entry(program, options, diags);
+  }
+  size_t warnings = diags->warning_count;
   STATUS_TRY(analyze_bounds(program->module, diags));
+  program->has_bounds_applied = diags->warning_count > warnings;
   STATUS_TRY(find_entry(program, options, diags));
   struct lower_options lower_options = {.entry = options->entry};
   STATUS_TRY(lower_module(program->module, &lower_options, diags, &program->unfused));
@@ -134,7 +180,18 @@ enum status program_load(const char *path, const struct program_options *options
   struct program *program = NULL;
   *out = NULL;
   STATUS_TRY(program_read(path, options, diags, &program));
-  return finish(program, count(program, options, diags), out);
+  return finish(program, derive(program, options, diags), out);
+}
+
+enum status program_count_units(const char *path, struct diag_list *diags, size_t *count) {
+  struct input_file file;
+  STATUS_TRY(input_file_read(&file, path, 0, diags));
+  struct source source = {file.name, file.text, file.length};
+  bool is_text = !mlir_is_bytecode(file.text, file.length) && !import_is_hlo_text(file.text, file.length)
+                 && !import_is_onnx(file.text, file.length);
+  *count = is_text ? mlir_split(&source, NULL, NULL, 0) : 1;
+  input_file_release(&file);
+  return STATUS_OK;
 }
 
 static char *copy_text(const char *text, size_t length) {
@@ -160,7 +217,7 @@ enum status program_parse(const char *name, const char *text, size_t length, con
   enum status status =
       program->file.name && program->file.text ? parse(program, options, diags) : report_memory(diags, name);
   if (status == STATUS_OK) {
-    status = count(program, options, diags);
+    status = derive(program, options, diags);
   }
   return finish(program, status, out);
 }

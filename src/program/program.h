@@ -20,6 +20,9 @@ struct program_options {
   size_t bind_count;
   const char *entry; /* NULL = ir_function_entry */
   size_t memory_budget_bytes;
+  bool keep_locations; /* of MLIR */
+  bool only_to_run; /* checked, not counted: dynamic dimensions stay */
+  size_t unit; /* of a text in several units (mlir_split), from 1; 0 = the whole text */
 };
 
 struct program_fused {
@@ -32,7 +35,8 @@ struct program {
   struct source source;
   struct ir_module *module;
   struct ir_op entry;
-  struct work_graph *unfused;
+  bool has_bounds_applied; /* types are those of the largest case (analyze_bounds) */
+  struct work_graph *unfused; /* NULL when only to run */
   struct work_total total;
   struct work_memory memory;
   VEC(struct program_fused) fused;
@@ -44,6 +48,8 @@ enum status program_load(const char *path, const struct program_options *options
 /* The same from a text, which is copied. */
 enum status program_parse(const char *name, const char *text, size_t length, const struct program_options *options,
                           struct diag_list *diags, struct program **program);
+/* Number of units of a text file (mlir_split). */
+enum status program_count_units(const char *path, struct diag_list *diags, size_t *count);
 /* Parsing and binding only: `unfused` stays NULL. */
 enum status program_read(const char *path, const struct program_options *options, struct diag_list *diags,
                          struct program **program);
