@@ -91,7 +91,7 @@ static bool name_key(struct onnx_builder *b, uint32_t scope, struct onnx_span na
 
 void onnx_bind_name(struct onnx_builder *b, struct onnx_span name, struct onnx_val value) {
   uint64_t key;
-  if (b->is_failed || name.length == 0 || !name_key(b, b->scope->id, name, &key)) {
+  if (b->is_failed || name.length == 0 || value.id == 0 || !name_key(b, b->scope->id, name, &key)) {
     return;
   }
   if (!map_set(&b->names, key, value.id)) {

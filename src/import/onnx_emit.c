@@ -16,6 +16,9 @@ struct onnx_val onnx_new_value(struct onnx_builder *b, enum dtype dtype, const i
   if (b->is_failed || !onnx_check(b, rank <= ONNX_RANK_MAX, "a tensor has more than %d dimensions", ONNX_RANK_MAX)) {
     return none;
   }
+  if (!onnx_check(b, dtype != DTYPE_NONE, "an operand is missing")) {
+    return none;
+  }
   int64_t count = 1;
   for (uint32_t i = 0; i < rank; i++) {
     if (!onnx_check(b,
@@ -247,6 +250,12 @@ struct ir_value onnx_ir(struct onnx_builder *b, struct onnx_val v) {
 
 static struct onnx_val splat_cell(struct onnx_builder *b, enum dtype dtype, union onnx_cell cell, const int64_t *dims,
                                   uint32_t rank) {
+  enum dtype_class class = dtype_class_of(dtype);
+  if (b->is_failed
+      || !onnx_check(b, class != DTYPE_CLASS_COMPLEX && class != DTYPE_CLASS_NONE,
+                     "complex numbers are not read here")) {
+    return none;
+  }
   struct onnx_val v = onnx_new_value(b, dtype, dims, rank);
   union onnx_cell *cells = v.id != 0 ? onnx_new_cells(b, v, true) : NULL;
   if (cells == NULL) {
@@ -280,7 +289,7 @@ struct onnx_val onnx_const_i64s(struct onnx_builder *b, const int64_t *values, u
 
 struct onnx_val onnx_limit(struct onnx_builder *b, enum dtype dtype, bool is_greatest) {
   unsigned bits = dtype_bits(dtype);
-  if (onnx_is_float(dtype)) {
+  if (b->is_failed || onnx_is_float(dtype)) {
     return onnx_const_float(b, dtype, is_greatest ? (double)INFINITY : -(double)INFINITY);
   }
   bool is_signed = dtype_class_of(dtype) == DTYPE_CLASS_SINT;

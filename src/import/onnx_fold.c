@@ -23,7 +23,7 @@ static union onnx_cell rounded(union onnx_cell cell, enum dtype dtype) {
     cell.f = dtype == DTYPE_F64 ? cell.f : minifloat_decode(dtype, minifloat_encode(dtype, cell.f));
   } else if (dtype == DTYPE_I1) {
     cell.i = cell.i != 0;
-  } else if (bits < 64) {
+  } else if (bits > 0 && bits < 64) {
     uint64_t kept = (uint64_t)cell.i & ((UINT64_C(1) << bits) - 1);
     bool is_negative = !is_unsigned(dtype) && (kept >> (bits - 1)) != 0;
     cell.i = (int64_t)(is_negative ? kept | ~((UINT64_C(1) << bits) - 1) : kept);

@@ -254,6 +254,10 @@ void onnx_graph_inputs(struct onnx_builder *b, const struct onnx_graph *graph) {
     if (onnx_is_initializer(b, info->name)) {
       continue;
     }
+    if (info->name.length == 0) {
+      onnx_fail(b, DIAG_E0106_UNDEFINED, "input %zu has no name", i);
+      break;
+    }
     if (info->type == NULL || info->type->tensor == NULL) {
       onnx_fail(b, DIAG_E0104_TYPE, "input '%.*s' is not a tensor", shown(info->name), text_of(info->name));
       break;

@@ -1,5 +1,0 @@
-func.func @main() {
-  %a = stablehlo.constant dense<3> : tensor<4096x4096xi32>
-  %r = stablehlo.add %a, %a : tensor<4096x4096xi32>
-  func.return
-}

@@ -1,5 +1,0 @@
-func.func @main() {
-  %a = stablehlo.constant dense<1.5> : tensor<4096x4096xf32>
-  %r = stablehlo.convert %a : (tensor<4096x4096xf32>) -> tensor<4096x4096xbf16>
-  func.return
-}
