@@ -5,13 +5,14 @@
  *
  *   interp_fast_dot.c, interp_fast_convolution.c   products (interp_fast_gemm.h), called by the definitions when they have
  *                                                  read their attributes
- *   interp_fast_reduce.c                           whole operations, rows of interp_fast.def
+ *   interp_fast_reduce.c                           reductions by one operation, likewise
  *   interp_fast_groups.c, interp_fast_evaluate.c   chains of element-by-element operations (interp_fast_groups.h) */
 #ifndef RIDGELINE_INTERP_INTERP_FAST_H
 #define RIDGELINE_INTERP_INTERP_FAST_H
 
 #include "interp/interp_convolution.h"
 #include "interp/interp_dot.h"
+#include "interp/interp_window.h"
 
 enum interp_fast { INTERP_FAST_NOT_MINE, INTERP_FAST_DONE, INTERP_FAST_FAILED /* after a diagnostic */ };
 
@@ -25,6 +26,17 @@ bool interp_fast_dot_turned(struct interp_call *call, const struct interp_value 
                             int64_t permutations[2][INTERP_MAX_RANK]);
 /* The convolution of operands 0 and 1 into `to`. */
 enum interp_fast interp_fast_convolve(struct interp_call *call, const struct convolution *c, struct interp_value *to);
+
+/* A list of dimensions with the strides, in elements, that they are walked with. */
+struct interp_strided {
+  const int64_t *dims, *strides;
+  uint32_t rank;
+};
+/* Operand 0 reduced from operand 1 on: results at `lanes`, elements of each at `steps` from there. The operation has one
+ * operand and one initial value, or it is not for the kernel. */
+enum interp_fast interp_fast_reduce(struct interp_call *call, const struct interp_strided *lanes,
+                                    const struct interp_strided *steps);
+enum interp_fast interp_fast_reduce_window(struct interp_call *call, const struct interp_window *w);
 
 /* Products below which setting up a kernel costs more than the definition does. */
 enum { INTERP_FAST_LEAST_PRODUCTS = 4096 };

@@ -2,8 +2,10 @@
  * Path: interp_contract → here → interp_gemm_run. */
 #include <stdlib.h>
 
+#include "base/parallel.h"
 #include "interp/interp_fast.h"
 #include "interp/interp_fast_gemm.h"
+#include "interp/interp_fast_groups.h"
 #include "interp/interp_products.h"
 
 /* ---- shared ------------------------------------------------------------------------------------------------------------- */
@@ -48,6 +50,14 @@ enum dtype interp_fast_product_type(const struct interp_value *a, const struct i
   }
 }
 
+enum { NARROW_PIECE = 1 << 16 };
+
+struct narrowing {
+  struct interp_value *to;
+  const struct interp_value *from;
+  struct group_node node;
+};
+
 /* True when products can read or write the elements as they are. */
 static bool has_elements_of(const struct interp_value *v, enum dtype dtype) {
   bool is_word = dtype == DTYPE_UI32 && v->dtype == DTYPE_I32;
@@ -55,19 +65,21 @@ static bool has_elements_of(const struct interp_value *v, enum dtype dtype) {
   return v->dtype == dtype || is_word || is_long;
 }
 
+static void narrow_piece(void *user, size_t piece) {
+  const struct narrowing *n = user;
+  uint64_t first = (uint64_t)piece * NARROW_PIECE, rest = n->to->count - first;
+  const void *from = n->from->data + first * interp_element_bytes(n->from), *in[GROUP_INPUTS] = {from, from, from};
+  n->node.loop(&n->node, in, n->to->data + first * interp_element_bytes(n->to),
+               rest < NARROW_PIECE ? rest : NARROW_PIECE);
+}
+
 void interp_fast_narrow(struct interp_value *to, const struct interp_value *from) {
-  double reals[INTERP_CHUNK];
-  int64_t ints[INTERP_CHUNK];
-  for (uint64_t first = 0; first < to->count; first += INTERP_CHUNK) {
-    uint64_t n = to->count - first < INTERP_CHUNK ? to->count - first : INTERP_CHUNK;
-    if (interp_is_integral(to)) {
-      interp_read_int(from, first, n, ints);
-      interp_write_int(to, first, n, ints);
-    } else {
-      interp_read_real(from, first, n, reals);
-      interp_write_real(to, first, n, reals);
-    }
-  }
+  struct narrowing n = {.to = to, .from = from};
+  n.node =
+      (struct group_node){.opcode = IR_OP_CONVERT, .input_dtype = from->dtype, .dtype = to->dtype, .input_count = 1};
+  n.node.loop = interp_fast_loop(&n.node);
+  assert(n.node.loop); /* between floats, and between integers, there is one */
+  parallel_for((size_t)((to->count + NARROW_PIECE - 1) / NARROW_PIECE), 0, narrow_piece, &n);
 }
 
 bool interp_fast_widen(struct interp_call *call, const struct interp_value *v, enum dtype dtype,

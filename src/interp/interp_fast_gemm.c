@@ -4,6 +4,7 @@
  * Source of the scheme: Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, ACM TOMS 34 (2008). */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/parallel.h"
 #include "interp/interp_fast_gemm.h"
@@ -147,7 +148,7 @@ static const struct kernel *choose(enum dtype dtype) {
 /* ---- blocks ------------------------------------------------------------------------------------------------------------- */
 
 /* A block of b (BLOCK_K × BLOCK_N) is meant for the second-level cache, one of a (BLOCK_M × BLOCK_K) for half of it. */
-enum { BLOCK_K = 256, BLOCK_N = 512, BLOCK_M = 96, MAX_TASKS = 8 };
+enum { BLOCK_K = 256, BLOCK_N = 512, BLOCK_M = 96, MAX_TASKS = 16 };
 /* Products below which a thread costs more than it saves. */
 static const uint64_t TASK_PRODUCTS = 500000;
 
@@ -228,19 +229,30 @@ static void multiply_share(void *user, size_t share) {
   }
 }
 
+/* Bands that `extent` rows or columns are cut into: as many as keep all cores busy, but not so narrow that packing the other
+ * operand again for each costs more than it saves. */
+static uint64_t count_bands(const struct interp_gemm *g, uint64_t extent) {
+  enum { NARROWEST = 96 };
+  long online = sysconf(_SC_NPROCESSORS_ONLN);
+  uint64_t cores = online > 1 ? (uint64_t)online : 1, most = least(g->m * g->n * g->k / TASK_PRODUCTS, 2 * cores);
+  uint64_t wide = extent / NARROWEST, bands = wide > cores ? wide : cores;
+  bands = least(least(bands, most), MAX_TASKS);
+  return g->batches >= cores || bands == 0 ? 1 : bands;
+}
+
 /* A band of rows packs all of b again, a band of columns all of a; elements that are not adjacent cost more to pack. */
 static void cut_product(struct cut *cut) {
-  enum { STRIDED_COST = 8 };
+  enum { STRIDED_COST = 4 };
   const struct interp_gemm *g = cut->g;
-  uint64_t products = g->m * g->n * g->k, bands = least(products / TASK_PRODUCTS, MAX_TASKS);
   uint64_t a_cost = g->m * (is_unit(g->a.rows, g->m) ? 1 : STRIDED_COST);
   uint64_t b_cost = g->n * (is_unit(g->b.columns, g->n) ? 1 : STRIDED_COST);
+  uint64_t row_bands = count_bands(g, g->m), column_bands = count_bands(g, g->n);
   bool is_unit_a = is_unit(g->a.columns, g->k), is_unit_b = is_unit(g->b.rows, g->k);
   cut->is_row = g->m == 1 && ((is_unit(g->b.columns, g->n) && is_unit(g->c.columns, g->n)) || (is_unit_a && is_unit_b));
-  cut->by_columns = cut->is_row || a_cost < b_cost || g->m < 4 * (uint64_t)cut->kernel->rows;
-  uint64_t extent = cut->by_columns ? g->n : g->m, step = cut->by_columns ? cut->kernel->columns : cut->kernel->rows;
-  bands = g->batches >= MAX_TASKS || bands == 0 ? 1 : bands;
-  cut->band = round_up((extent + bands - 1) / bands, step);
+  cut->by_columns = cut->is_row || column_bands * a_cost + b_cost < row_bands * b_cost + a_cost
+                    || g->m < 2 * (uint64_t)cut->kernel->rows;
+  uint64_t bands = cut->by_columns ? column_bands : row_bands, extent = cut->by_columns ? g->n : g->m;
+  cut->band = round_up((extent + bands - 1) / bands, cut->by_columns ? cut->kernel->columns : cut->kernel->rows);
   cut->bands = (extent + cut->band - 1) / cut->band;
   uint64_t block_n = round_up(least(BLOCK_N, g->n), cut->kernel->columns);
   cut->panel_bytes =

@@ -28,6 +28,6 @@ struct interp_gemm {
  * threads. False when memory is exhausted. */
 bool interp_gemm_run(const struct interp_gemm *gemm);
 /* Bytes that interp_gemm_run takes beside its operands, at most. */
-enum { INTERP_GEMM_SCRATCH_BYTES = 16 << 20 };
+enum { INTERP_GEMM_SCRATCH_BYTES = 24 << 20 };
 
 #endif

@@ -69,6 +69,39 @@ FLOAT_EXTREMUM(double, uint64_t, f64)
 #undef FLOAT_MAXIMUM
 #undef FLOAT_MINIMUM
 
+static inline float from_bf16(uint16_t x) {
+  uint32_t bits = (uint32_t)x << 16;
+  float y;
+  memcpy(&y, &bits, sizeof y);
+  return y;
+}
+
+/* To nearest even; a NaN keeps its sign and becomes quiet, as minifloat_encode makes it. */
+static inline uint16_t to_bf16(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  uint32_t rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;
+  return (uint16_t)(x != x ? (bits >> 16 & 0x8000) | 0x7FC0 : rounded);
+}
+
+/* In f32, whose 24 bits are enough for sums, products, quotients and roots of 8 bits to be rounded twice without harm. */
+#define FLOAT(opcode, expression)                                                                                      \
+  static inline float bf16_##opcode(float x, float y) {                                                                \
+    (void)y;                                                                                                           \
+    return expression;                                                                                                 \
+  }                                                                                                                    \
+  LOOP(opcode##_bf16, uint16_t, uint16_t, to_bf16(bf16_##opcode(from_bf16(x), from_bf16(y))))
+#define FLOAT_ABS(x) __builtin_fabsf(x)
+#define FLOAT_SQRT(x) __builtin_sqrtf(x)
+#define FLOAT_MAXIMUM(x, y) maximum_f32(x, y)
+#define FLOAT_MINIMUM(x, y) minimum_f32(x, y)
+#include "interp/interp_fast_loops.def"
+#undef FLOAT
+#undef FLOAT_ABS
+#undef FLOAT_SQRT
+#undef FLOAT_MAXIMUM
+#undef FLOAT_MINIMUM
+
 #define FLOAT_ABS(x) __builtin_fabs(x)
 #define FLOAT_SQRT(x) __builtin_sqrt(x)
 #define FLOAT_MAXIMUM(x, y) maximum_f64(x, y)
@@ -79,20 +112,46 @@ FLOAT_EXTREMUM(double, uint64_t, f64)
 #undef SINGLE
 #define FLOAT(opcode, expression)
 
-static inline float single(double x) {
-  return (float)x;
+static void by_reals(const struct group_node *node, const void *const *in, void *out, uint64_t count);
+
+/* True when numbers within 1e-13 of x need not round to the same f32: x is near the middle of two, or its f32 is denormal. Of
+ * a NaN the sign is unsure. */
+static inline uint64_t is_unsure(double x) {
+  enum { REACH = 1024 }; /* units of the last place of a double: 1e-13 and more */
+  const uint64_t below = ((uint64_t)1 << 29) - 1, middle = (uint64_t)1 << 28; /* bits that f32 does not have */
+  uint64_t bits = fast_to_bits(x), size = bits & (UINT64_MAX >> 1);
+  uint64_t is_near = ((bits - middle + REACH) & below) < 2 * REACH;
+  uint64_t is_tiny = size - 1 < 0x380fffffffffffff; /* below 2^-126, and not 0 */
+  uint64_t is_nan = size > 0x7ff0000000000000;
+  return is_near | is_tiny | is_nan;
 }
+
+/* Where a result is unsure, its block is computed as the definition computes it: so all results are the same. */
 #define SINGLE(opcode, expression)                                                                                     \
-  VECTORS static void opcode##_single(const struct group_node *node, const void *const *in, void *out,                 \
-                                      uint64_t count) {                                                                \
-    const float *restrict xs = in[0];                                                                                  \
-    float *restrict zs = out;                                                                                          \
-    (void)node;                                                                                                        \
+  VECTORS static uint64_t opcode##_block(const float *restrict xs, float *restrict zs, uint64_t count) {               \
+    uint64_t unsure = 0;                                                                                               \
     for (uint64_t i = 0; i < count; i++) {                                                                             \
-      double x = (double)xs[i];                                                                                        \
-      zs[i] = single(expression);                                                                                      \
+      double x = (double)xs[i], y = expression;                                                                        \
+      unsure |= is_unsure(y);                                                                                          \
+      zs[i] = (float)y;                                                                                                \
+    }                                                                                                                  \
+    return unsure;                                                                                                     \
+  }                                                                                                                    \
+  static void opcode##_single(const struct group_node *node, const void *const *in, void *out, uint64_t count) {       \
+    const float *xs = in[0];                                                                                           \
+    float *zs = out;                                                                                                   \
+    for (uint64_t first = 0; first < count; first += SURE_BLOCK) {                                                     \
+      uint64_t n = count - first < SURE_BLOCK ? count - first : SURE_BLOCK;                                            \
+      float sure[SURE_BLOCK]; /* zs may be xs */                                                                       \
+      if (opcode##_block(xs + first, sure, n)) {                                                                       \
+        const void *block[GROUP_INPUTS] = {xs + first, xs + first, xs + first};                                        \
+        by_reals(node, block, zs + first, n);                                                                          \
+      } else {                                                                                                         \
+        memcpy(zs + first, sure, n * sizeof *sure);                                                                    \
+      }                                                                                                                \
     }                                                                                                                  \
   }
+enum { SURE_BLOCK = 64 };
 #include "interp/interp_fast_loops.def"
 #undef SINGLE
 #undef INT
@@ -169,7 +228,8 @@ static inline float single(double x) {
 #define BOOL(opcode, expression) [IR_OP_##opcode][DTYPE_I1] = opcode##_i1,
 #define SINGLE(opcode, expression) [IR_OP_##opcode][DTYPE_F32] = opcode##_single,
 #define FLOAT(opcode, expression)                                                                                      \
-  [IR_OP_##opcode][DTYPE_F32] = opcode##_f32, [IR_OP_##opcode][DTYPE_F64] = opcode##_f64,
+  [IR_OP_##opcode][DTYPE_F32] = opcode##_f32, [IR_OP_##opcode][DTYPE_F64] = opcode##_f64,                              \
+  [IR_OP_##opcode][DTYPE_BF16] = opcode##_bf16,
 #define INT(opcode, expression)                                                                                        \
   [IR_OP_##opcode][DTYPE_I8] = opcode##_i8, [IR_OP_##opcode][DTYPE_UI8] = opcode##_ui8,                                \
   [IR_OP_##opcode][DTYPE_I16] = opcode##_i16, [IR_OP_##opcode][DTYPE_UI16] = opcode##_ui16,                            \
@@ -239,21 +299,6 @@ CLAMP(clamp_f32, float, f32)
 CLAMP(clamp_f64, double, f64)
 
 /* ---- convert -------------------------------------------------------------------------------------------------------------- */
-
-static inline float from_bf16(uint16_t x) {
-  uint32_t bits = (uint32_t)x << 16;
-  float y;
-  memcpy(&y, &bits, sizeof y);
-  return y;
-}
-
-/* To nearest even; a NaN keeps its sign and becomes quiet, as minifloat_encode makes it. */
-static inline uint16_t to_bf16(float x) {
-  uint32_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  uint32_t rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;
-  return (uint16_t)(x != x ? (bits >> 16 & 0x8000) | 0x7FC0 : rounded);
-}
 
 LOOP(bf16_to_f32, uint16_t, float, from_bf16(x))
 LOOP(f32_to_bf16, float, uint16_t, to_bf16(x))

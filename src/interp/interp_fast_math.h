@@ -1,7 +1,6 @@
-/* Functions of f32 evaluated in double, without branches or calls so that loops over them are vectorised. Their relative error is
- * below 1e-13, so that rounding to f32 gives what the correctly rounded function gives but for about one argument in a
- * million, where it is the other neighbour (measured over all arguments: docs/interpreter-fast.md). Arguments are f32 values.
- * Path: interp_fast_loops.def. */
+/* Functions of f32 evaluated in double, without branches or calls, so that loops over them are vectorised. Their relative
+ * error is below 1e-13; where that might change the rounding to f32, interp_fast_loops.c turns to the definition. Arguments
+ * are f32 values. Path: interp_fast_loops.def. */
 #ifndef RIDGELINE_INTERP_INTERP_FAST_MATH_H
 #define RIDGELINE_INTERP_INTERP_FAST_MATH_H
 

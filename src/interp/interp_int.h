@@ -4,6 +4,9 @@
  *
  *   interp_run.c      runs, frames, regions, dispatch            interp_value.c     values: made, counted, printed
  *   interp_body.c     region bodies on many elements at once     interp_elements.c  elements as numbers and back
+ *   interp_custom.c   custom calls by target                     interp_named.c     operations known by name only
+ *   interp_lapack.c   those that LAPACKE computes                interp_random.c    random bits
+ *   interp_mesh.c     devices in meshes                          interp_manual.c    whole tensors and parts of them
  *
  * Functions that return bool return false after they have recorded a diagnostic; everything then unwinds. */
 #ifndef RIDGELINE_INTERP_INTERP_INT_H
@@ -206,8 +209,8 @@ bool interp_evaluate_quantized(struct interp_call *call, interp_op_function *eva
 
 /* Custom calls with a known meaning: rows of interp_targets.def and interp_lapack.def (interp_custom.c). */
 #define INTERP_TARGET(name, function, operands) interp_op_function function;
-#include "interp/interp_targets.def"
 #include "interp/interp_lapack.def"
+#include "interp/interp_targets.def"
 #undef INTERP_TARGET
 
 /* What an operation does with quantized operands. */

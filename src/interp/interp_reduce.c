@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "interp/interp_custom.h"
+#include "interp/interp_fast.h"
 #include "interp/interp_view.h"
 
 /* Arguments of a body (accumulators, then elements) and its results. */
@@ -195,6 +196,12 @@ bool interp_op_reduce(struct interp_call *call) {
   if (!same_shapes(call, count) || !part_dims(call, call->operands[0], &r)) {
     return false;
   }
+  const struct interp_strided lanes = {r.kept, r.kept_strides, r.kept_count};
+  const struct interp_strided steps = {r.gone, r.gone_strides, r.gone_count};
+  enum interp_fast fast = interp_fast_reduce(call, &lanes, &steps);
+  if (fast != INTERP_FAST_NOT_MINE) {
+    return fast == INTERP_FAST_DONE;
+  }
   bool ok = fold_init(&f, call, count, product(r.kept, r.kept_count), 0);
   if (ok && call->operands[0]->count > 0) {
     ok = fold_reduced(&f, &r);
@@ -205,14 +212,6 @@ bool interp_op_reduce(struct interp_call *call) {
 }
 
 /* ---- windows ------------------------------------------------------------------------------------------------------------ */
-
-/* Attributes of reduce_window and select_and_scatter; absent ones have their defaults. */
-struct window {
-  uint32_t rank;
-  int64_t size[INTERP_MAX_RANK], stride[INTERP_MAX_RANK], base_dilation[INTERP_MAX_RANK];
-  int64_t dilation[INTERP_MAX_RANK], low[INTERP_MAX_RANK];
-  int64_t positions[INTERP_MAX_RANK]; /* of the window: dims of the result */
-};
 
 static bool one_per_dim(const struct interp_call *call, const char *name, uint32_t rank, int64_t otherwise,
                         int64_t *out) {
@@ -229,7 +228,7 @@ static bool one_per_dim(const struct interp_call *call, const char *name, uint32
 }
 
 /* Positions of the window, from its other numbers and the padding (low and high per dimension). */
-static bool place_window(struct interp_call *call, struct window *w, const int64_t *padding) {
+static bool place_window(struct interp_call *call, struct interp_window *w, const int64_t *padding) {
   const struct interp_value *from = call->operands[0];
   for (uint32_t d = 0; d < from->rank; d++) {
     int64_t dilated, padded, span;
@@ -247,10 +246,10 @@ static bool place_window(struct interp_call *call, struct window *w, const int64
   return true;
 }
 
-static bool read_window(struct interp_call *call, struct window *w) {
+static bool read_window(struct interp_call *call, struct interp_window *w) {
   const struct interp_value *from = call->operands[0];
   int64_t padding[2 * INTERP_MAX_RANK] = {0};
-  *w = (struct window){.rank = from->rank};
+  *w = (struct interp_window){.rank = from->rank};
   uint32_t pads = interp_attr_ints(call, "padding", padding, 2 * INTERP_MAX_RANK);
   bool ok = one_per_dim(call, "window_dimensions", from->rank, 1, w->size)
             && one_per_dim(call, "window_strides", from->rank, 1, w->stride)
@@ -261,7 +260,7 @@ static bool read_window(struct interp_call *call, struct window *w) {
 }
 
 /* Element of the operand that step `offset` of the window at `position` reads; -1 for padding and holes. */
-static int64_t window_element(const struct window *w, const struct interp_value *from, const int64_t *strides,
+static int64_t window_element(const struct interp_window *w, const struct interp_value *from, const int64_t *strides,
                               const int64_t *position, const int64_t *offset) {
   int64_t at = 0;
   for (uint32_t d = 0; d < w->rank; d++) {
@@ -275,7 +274,7 @@ static int64_t window_element(const struct window *w, const struct interp_value 
 }
 
 /* One step of the window at every position: elements of the operands, initial values in the padding. */
-static void read_window_step(struct fold *f, const struct window *w, const int64_t *offset) {
+static void read_window_step(struct fold *f, const struct interp_window *w, const int64_t *offset) {
   int64_t position[INTERP_MAX_RANK] = {0}, strides[INTERP_MAX_RANK];
   const struct interp_value *first = f->call->operands[0];
   interp_strides(first->dims, first->rank, strides);
@@ -290,7 +289,7 @@ static void read_window_step(struct fold *f, const struct window *w, const int64
 }
 
 /* f->body is set. */
-static bool reduce_window(struct fold *f, struct interp_call *call, uint32_t count, const struct window *w) {
+static bool reduce_window(struct fold *f, struct interp_call *call, uint32_t count, const struct interp_window *w) {
   int64_t offset[INTERP_MAX_RANK] = {0};
   bool ok = fold_start(f, call, count, product(w->positions, w->rank));
   if (ok && f->lanes > 0) {
@@ -309,13 +308,17 @@ static bool reduce_window(struct fold *f, struct interp_call *call, uint32_t cou
 
 bool interp_op_reduce_window(struct interp_call *call) {
   uint32_t count = call->operand_count / 2;
-  struct window w;
+  struct interp_window w;
   struct fold f = {0};
   if (count == 0 || call->operand_count % 2 != 0 || call->result_count != count) {
     return interp_wrong(call, "it has %u operands", call->operand_count);
   }
   if (!same_shapes(call, count) || !read_window(call, &w)) {
     return false;
+  }
+  enum interp_fast fast = interp_fast_reduce_window(call, &w);
+  if (fast != INTERP_FAST_NOT_MINE) {
+    return fast == INTERP_FAST_DONE;
   }
   interp_body_init(&f.body, call->frame, call->op, 0);
   return reduce_window(&f, call, count, &w);
@@ -344,7 +347,7 @@ bool interp_target_dynamic_reduce_window(struct interp_call *call) {
       || 2 * first->rank > INTERP_MAX_RANK) {
     return interp_wrong(call, "it has %u operands", call->operand_count);
   }
-  struct window w = {.rank = first->rank};
+  struct interp_window w = {.rank = first->rank};
   int64_t padding[INTERP_MAX_RANK];
   uint32_t pads = 0;
   if (!same_shapes(call, count) || !window_operand(call, at, w.size) || !window_operand(call, at + 1, w.stride)
@@ -371,7 +374,7 @@ bool interp_target_dynamic_reduce_window(struct interp_call *call) {
 
 /* chosen[lane]: element of the operand that the select body prefers in the window of every position; -1 for windows of
  * padding alone. A window keeps its element while body(element, next) is true. */
-static bool choose(struct interp_call *call, const struct window *w, uint64_t lanes, int64_t *chosen) {
+static bool choose(struct interp_call *call, const struct interp_window *w, uint64_t lanes, int64_t *chosen) {
   const struct interp_value *from = call->operands[0];
   int64_t offset[INTERP_MAX_RANK] = {0}, position[INTERP_MAX_RANK], strides[INTERP_MAX_RANK], dims = (int64_t)lanes;
   struct interp_body body;
@@ -441,7 +444,7 @@ static bool scatter_sources(struct interp_call *call, const int64_t *chosen) {
 
 bool interp_op_select_and_scatter(struct interp_call *call) {
   const struct interp_value *from = call->operands[0], *source = call->operands[1];
-  struct window w;
+  struct interp_window w;
   if (!read_window(call, &w)) {
     return false;
   }

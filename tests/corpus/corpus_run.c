@@ -1,4 +1,4 @@
-/* ridgeline_corpus_run [--data DIR] [--list-failures] [--jobs N] [--skip-code N] [FILE...]
+/* ridgeline_corpus_run [--data DIR] [--list-failures] [--plain] [--jobs N] [--skip-code N] [FILE...]
  *
  * Executes the programs of the corpus that hold their own expectations: the units of StableHLO's interpreter tests and the
  * JAX programs of testdata whose RUN line interprets them. A unit passes when it runs to its end and no check fails. Files
@@ -40,7 +40,7 @@ static struct {
   VEC(struct run_file) files;
   struct run_result *results; /* shared */
   const char *data;
-  bool list_failures;
+  bool list_failures, is_plain; /* is_plain: units and testdata without fast kernels */
   int jobs, skip_code;
 } run = {.jobs = 2};
 
@@ -141,7 +141,8 @@ static bool run_module(struct ir_module *module, struct interp_value *const *arg
   const struct ir_type_data *type = ir_type_get(module, ir_function_type(module, entry));
   uint32_t count = type->count - type->input_count;
   struct interp_value **results = calloc((size_t)count + 1, sizeof *results);
-  bool ok = results && interp_run(module, entry, NULL, arguments, argument_count, diags, results) == STATUS_OK;
+  const struct interp_options options = {.plain = run.is_plain};
+  bool ok = results && interp_run(module, entry, &options, arguments, argument_count, diags, results) == STATUS_OK;
   for (uint32_t i = 0; ok && i < count; i++) {
     interp_release(results[i]);
   }
@@ -280,6 +281,8 @@ static int parse_arguments(int argc, char **argv) {
     struct run_file file = {argv[i], SUITE_NAMED};
     if (strcmp(argv[i], "--list-failures") == 0) {
       run.list_failures = true;
+    } else if (strcmp(argv[i], "--plain") == 0) {
+      run.is_plain = true;
     } else if (strcmp(argv[i], "--data") == 0 && value) {
       run.data = argv[++i];
     } else if (strcmp(argv[i], "--jobs") == 0 && value) {

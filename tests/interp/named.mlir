@@ -11,7 +11,7 @@ func.func @shapes() {
   %s = tensor.from_elements %i, %sum : tensor<2xi32>
   check.expect_eq_const %s, dense<[2, 7]> : tensor<2xi32>
   %a = "shape.shape_of"(%y) : (tensor<?x3xf32>) -> tensor<2xindex>
-  %b = stablehlo.constant dense<[4, 1, 1]> : tensor<3xindex>
+  %b = arith.constant dense<[4, 1, 1]> : tensor<3xindex>
   %all = "shape.broadcast"(%a, %b) : (tensor<2xindex>, tensor<3xindex>) -> tensor<3xindex>
   check.expect_eq_const %all, dense<[4, 2, 3]> : tensor<3xindex>
   %n = "shape.num_elements"(%all) : (tensor<3xindex>) -> index

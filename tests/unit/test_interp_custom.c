@@ -17,6 +17,28 @@ static void test_unknown_target_is_named(void **state) {
   diag_release(&diags);
 }
 
+/* The line, behind values of several types, is refused when it runs. */
+static void expect_refused(const char *line) {
+  char text[4096];
+  struct diag_list diags;
+  diag_init(&diags);
+  snprintf(text, sizeof text,
+           "func.func @main() {\n%s%%r = stablehlo.constant dense<1.0> : tensor<2x3xf32>\n"
+           "%%v = stablehlo.constant dense<1.0> : tensor<3xf32>\n%%f = stablehlo.constant dense<1.0> : tensor<f32>\n"
+           "%%z = stablehlo.constant dense<1> : tensor<i32>\n%%i = stablehlo.constant dense<7> : tensor<2x2xi32>\n"
+           "%%s = stablehlo.constant dense<-1> : tensor<i32>\n%%two = stablehlo.constant dense<2> : tensor<1xi32>\n"
+           "%%three = stablehlo.constant dense<3> : tensor<1xi32>\n"
+           "%%t = stablehlo.tuple %%a : tuple<tensor<2x2xf32>>\n%s\nfunc.return\n}\n",
+           MATRIX, line);
+  enum status status = program_run(text, &diags);
+  enum diag_id id = diags.entries.count > 0 ? (enum diag_id)diags.entries.data[0].id : DIAG_E0703_CHECK;
+  if (status != STATUS_INPUT || (id != DIAG_E0701_NOT_EXECUTABLE && id != DIAG_E0702_RUN_VALUE)) {
+    fail_msg("not refused (status %d, %s): %s", (int)status,
+             diags.entries.count > 0 ? diags.entries.data[0].message : "no message", line);
+  }
+  diag_release(&diags);
+}
+
 /* Each line: a custom call whose results or operands are not those of its target. */
 static void test_wrong_calls_are_refused(void **state) {
   (void)state;
@@ -86,22 +108,39 @@ static void test_wrong_calls_are_refused(void **state) {
       "%0 = stablehlo.custom_call @AllocateBuffer(%a) : (tensor<2x2xf32>) -> tensor<1x2xf32>",
   };
   for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-    char text[4096];
-    struct diag_list diags;
-    diag_init(&diags);
-    snprintf(text, sizeof text,
-             "func.func @main() {\n%s%%r = stablehlo.constant dense<1.0> : tensor<2x3xf32>\n"
-             "%%v = stablehlo.constant dense<1.0> : tensor<3xf32>\n%%f = stablehlo.constant dense<1.0> : tensor<f32>\n"
-             "%%z = stablehlo.constant dense<1> : tensor<i32>\n%%i = stablehlo.constant dense<7> : tensor<2x2xi32>\n"
-             "%%t = stablehlo.tuple %%a : tuple<tensor<2x2xf32>>\n%s\nfunc.return\n}\n",
-             MATRIX, calls[i]);
-    enum status status = program_run(text, &diags);
-    enum diag_id id = diags.entries.count > 0 ? (enum diag_id)diags.entries.data[0].id : DIAG_E0703_CHECK;
-    if (status != STATUS_INPUT || (id != DIAG_E0701_NOT_EXECUTABLE && id != DIAG_E0702_RUN_VALUE)) {
-      fail_msg("not refused (status %d, %s): %s", (int)status,
-               diags.entries.count > 0 ? diags.entries.data[0].message : "no message", calls[i]);
-    }
-    diag_release(&diags);
+    expect_refused(calls[i]);
+  }
+}
+
+/* Operations that are known by name only: the same. */
+static void test_wrong_named_operations_are_refused(void **state) {
+  (void)state;
+  static const char *const operations[] = {
+      "%0 = \"arith.addi\"(%z) : (tensor<i32>) -> tensor<i32>",
+      "%0 = \"arith.addi\"(%z, %f) : (tensor<i32>, tensor<f32>) -> tensor<i32>",
+      "%0 = \"arith.addi\"(%z, %z) : (tensor<i32>, tensor<i32>) -> tensor<i8>",
+      "%0 = \"arith.addi\"(%i, %i) : (tensor<2x2xi32>, tensor<2x2xi32>) -> i32",
+      "%0:2 = \"arith.addi\"(%z, %z) : (tensor<i32>, tensor<i32>) -> (i32, i32)",
+      "%0 = \"arith.addf\"(%t, %t) : (tuple<tensor<2x2xf32>>, tuple<tensor<2x2xf32>>) -> f32",
+      "%0 = \"arith.cmpi\"(%z, %z) {predicate = 11 : i64} : (tensor<i32>, tensor<i32>) -> i1",
+      "%0 = \"arith.cmpi\"(%z, %i) {predicate = 0 : i64} : (tensor<i32>, tensor<2x2xi32>) -> i1",
+      "%0 = \"arith.select\"(%z, %z, %f) : (tensor<i32>, tensor<i32>, tensor<f32>) -> i32",
+      "%0 = \"arith.constant\"() : () -> i32",
+      "%0 = \"arith.constant\"() {value = 1.0 : f64} : () -> f32",
+      "%0 = \"arith.constant\"() {value = dense<1> : tensor<2xi32>} : () -> tensor<3xi32>",
+      "%0 = \"tensor.dim\"(%i, %i) : (tensor<2x2xi32>, tensor<2x2xi32>) -> index",
+      "%0 = \"tensor.from_elements\"(%z) : (tensor<i32>) -> tensor<2xi32>",
+      "%0 = \"tensor.from_elements\"(%z, %f) : (tensor<i32>, tensor<f32>) -> tensor<2xi32>",
+      "%0 = \"tensor.extract\"(%i, %z) : (tensor<2x2xi32>, tensor<i32>) -> i32",
+      "%0 = \"tensor.extract\"(%v, %s) : (tensor<3xf32>, tensor<i32>) -> f32",
+      "%0 = \"tensor.cast\"(%i) : (tensor<2x2xi32>) -> tensor<4xi32>",
+      "%0 = \"shape.broadcast\"(%two, %three) : (tensor<1xi32>, tensor<1xi32>) -> tensor<1xindex>",
+      "%0 = \"shape.shape_of\"(%i) : (tensor<2x2xi32>) -> !shape.shape",
+      "%0 = \"shape.num_elements\"(%v) : (tensor<3xf32>) -> index",
+      "%0 = \"some.thing\"(%z) : (tensor<i32>) -> tensor<i32>",
+  };
+  for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
+    expect_refused(operations[i]);
   }
 }
 
@@ -151,6 +190,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_unknown_target_is_named),
       cmocka_unit_test(test_wrong_calls_are_refused),
+      cmocka_unit_test(test_wrong_named_operations_are_refused),
       cmocka_unit_test(test_shape_assertion_speaks),
       cmocka_unit_test(test_meshes_are_checked),
   };
