@@ -184,9 +184,9 @@ static bool read_strings(struct bc_reader *r) {
     if (!bc_varint(r, &c, &size)) {
       return false;
     }
-    if (size == 0 || size > (uint64_t)(end - c.at)) {
-      return bc_error(r, at, "a string of %llu bytes where %zu are left", (unsigned long long)size,
-                      (size_t)(end - c.at));
+    size_t left = c.at < end ? (size_t)(end - c.at) : 0; /* the lengths may run into the strings */
+    if (size == 0 || size > left) {
+      return bc_error(r, at, "a string of %llu bytes where %zu are left", (unsigned long long)size, left);
     }
     end -= size;
     if (end[size - 1] != 0) {
@@ -195,7 +195,7 @@ static bool read_strings(struct bc_reader *r) {
     r->strings[i - 1] = (struct bc_string){.text = (const char *)end, .length = (uint32_t)size - 1};
   }
   r->string_count = count;
-  return c.at == end || bc_error(r, c.at, "%zu bytes of strings that nothing refers to", (size_t)(end - c.at));
+  return c.at == end || bc_error(r, c.at, "the strings do not take up all of their section");
 }
 
 /* ---- dialects and operation names ------------------------------------------------------------------------------------- */

@@ -125,6 +125,18 @@ static int rule_of(uint16_t opcode, const char *word, size_t length) {
   return -1;
 }
 
+/* False when the rule asks for the name of a function, or a list of them, and the attribute is another one. */
+static bool fits_rule(const struct ir_module *m, int rule, const struct ir_attr_data *attr) {
+  if (rule != RULE_SYMBOLS) {
+    return rule != RULE_SYMBOL || attr->kind == IR_ATTR_SYMBOL;
+  }
+  bool fits = attr->kind == IR_ATTR_ARRAY;
+  for (uint32_t i = 0; fits && i < attr->list_count; i++) {
+    fits = ir_attr_get(m, (struct ir_attr){m->lists.data[attr->list_first + i]})->kind == IR_ATTR_SYMBOL;
+  }
+  return fits;
+}
+
 static struct ir_attr attr_of(const struct bw_writer *w, struct ir_op op, const char *word, size_t length) {
   const struct ir_op_data *data = ir_op_get(w->m, op);
   for (uint32_t i = 0; i < data->attr_count; i++) {
@@ -238,8 +250,12 @@ static struct bw_ref make_property(struct bw_writer *w, struct ir_op op, uint16_
   }
   struct ir_attr attr = attr_of(w, op, word, length);
   const struct ir_attr_data *data = ir_attr_get(w->m, attr);
-  if (rule_of(opcode, word, length) == RULE_UNIT) {
+  int rule = rule_of(opcode, word, length);
+  if (rule == RULE_UNIT) {
     return bw_vhlo_bool(w, attr.id && (data->kind != IR_ATTR_BOOL || data->integer));
+  }
+  if (attr.id && !fits_rule(w->m, rule, data)) {
+    return bw_refused(w, "it does not name a function");
   }
   const struct vhlo_default_row *row = default_of(opcode, word, length);
   if (!attr.id) {

@@ -25,7 +25,7 @@ struct mlir_parse_options {
 enum status mlir_parse(const struct source *source, const struct mlir_parse_options *options, struct diag_list *diags,
                        struct ir_module **module);
 
-/* Splits a text at lines that start with "// -----". Returns the number of pieces; writes up to `capacity` of them. The
+/* Splits a text at lines that have "// -----". Returns the number of pieces; writes up to `capacity` of them. The
  * pieces keep offsets, so that diagnostics have the line of the whole file: piece i spans [starts[i], ends[i]). */
 size_t mlir_split(const struct source *source, size_t *starts, size_t *ends, size_t capacity);
 /* Parses the piece [start, end) of a source; positions are those of the whole text. */

@@ -44,14 +44,17 @@ static struct ir_attr integer_attr(struct parser *p, int64_t value) {
   return ir_attr_integer(p->m, value, ir_type_scalar(p->m, DTYPE_I64));
 }
 
+/* A double; hexadecimal digits are its bits, which is how infinities and NaN are written. */
 static bool real_field(struct parser *p, struct ir_attr *attr) {
   struct lex_number n;
-  if (!lex_number_read(&p->lx, &n) || n.is_hex) {
+  if (!lex_number_read(&p->lx, &n) || (n.is_hex && (n.is_wide || n.is_negative))) {
     return parse_expected(p, "a number");
   }
-  double value = lex_number_double(&n);
-  uint64_t bits;
-  memcpy(&bits, &value, sizeof bits);
+  uint64_t bits = n.value;
+  if (!n.is_hex) {
+    double value = lex_number_double(&n);
+    memcpy(&bits, &value, sizeof bits);
+  }
   *attr = ir_attr_float(p->m, bits, ir_type_scalar(p->m, DTYPE_F64));
   return parse_made(p, *attr);
 }

@@ -141,8 +141,7 @@ static enum fuzz_outcome run(struct subject *s, struct interp_value *const *argu
   *results = calloc((size_t)s->result_count + 1, sizeof(struct interp_value *));
   enum fuzz_outcome outcome = FUZZ_REFUSED;
   if (*results != NULL) {
-    enum status status =
-        interp_run(s->module, s->entry, &options, arguments, s->argument_count, &diags, *results);
+    enum status status = interp_run(s->module, s->entry, &options, arguments, s->argument_count, &diags, *results);
     outcome = !fuzz_check_status(status, &diags, why) ? FUZZ_BROKEN
               : status == STATUS_OK                   ? FUZZ_ACCEPTED
                                                       : FUZZ_REFUSED;
