@@ -204,7 +204,8 @@ static uint8_t dialect_kind(const struct bc_string *name) {
   static const struct {
     const char *name;
     uint8_t kind;
-  } rows[] = {{"builtin", BC_BUILTIN}, {"vhlo", BC_VHLO}, {"sdy", BC_SDY}, {"stablehlo", BC_STABLEHLO}, {"chlo", BC_CHLO}};
+  } rows[] = {
+      {"builtin", BC_BUILTIN}, {"vhlo", BC_VHLO}, {"sdy", BC_SDY}, {"stablehlo", BC_STABLEHLO}, {"chlo", BC_CHLO}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     if (strcmp(name->text, rows[i].name) == 0) {
       return rows[i].kind;
