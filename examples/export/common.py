@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import pathlib
 import subprocess
 from typing import Any, Callable
+
+# Programs for several devices need them to be there when they are lowered: threads of the CPU do.
+os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=8"
 
 import jax
 import jax.numpy as jnp
@@ -27,6 +31,8 @@ class Program:
     arguments: tuple[Tree, ...]
     donated: tuple[int, ...]
     parameters: int
+    options: dict[str, Any] = dataclasses.field(default_factory=dict)  # Of jax.jit: shardings.
+    shardy: bool = True  # Shardings are written for Shardy, else for GSPMD.
 
 
 def shape(dtype: Any, *dimensions: int) -> jax.ShapeDtypeStruct:
@@ -65,8 +71,13 @@ def lower(program: Program) -> str:
     Naming a platform keeps the text independent of the machine that exports it. The
     platform's device is not needed.
     """
-    function = jax.jit(program.function, donate_argnums=program.donated)
-    lowered = function.trace(*program.arguments).lower(lowering_platforms=(PLATFORM,))
+    function = jax.jit(program.function, donate_argnums=program.donated, **program.options)
+    was_shardy = jax.config.jax_use_shardy_partitioner
+    jax.config.update("jax_use_shardy_partitioner", program.shardy)
+    try:
+        lowered = function.trace(*program.arguments).lower(lowering_platforms=(PLATFORM,))
+    finally:
+        jax.config.update("jax_use_shardy_partitioner", was_shardy)
     return lowered.as_text()
 
 

@@ -5,13 +5,24 @@ from __future__ import annotations
 import argparse
 import pathlib
 
+import dit
+import gpt2
 import llama3
+import mixtral
+import parallel
 import resnet50
-from common import compress, lower
+import vit
+from common import Program, compress, lower
+
+MODELS = (resnet50, vit, gpt2, llama3, mixtral, dit, parallel)
+
+
+def all_programs() -> dict[str, Program]:
+    return {program.name: program for model in MODELS for program in model.programs()}
 
 
 def main() -> None:
-    programs = {p.name: p for p in resnet50.programs() + llama3.programs()}
+    programs = all_programs()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", metavar="NAME", action="append", choices=sorted(programs),
                         help="export this program only; may be repeated")

@@ -1,4 +1,4 @@
-"""Llama-3-8B: a training step, written twice, and one decode step.
+"""Llama-3-8B: a training step, written twice, prefill, and one decode step.
 
 The two training programs do the same arithmetic. One repeats the layer in the
 program's text; the other stacks the layers' parameters and scans over them.
@@ -26,6 +26,8 @@ WEIGHT_DECAY = 0.1
 
 TRAIN_BATCH = 1
 TRAIN_LENGTH = 4096
+PREFILL_BATCH = 1
+PREFILL_LENGTH = 8192
 DECODE_BATCH = 16
 CACHE_LENGTH = 8192
 
@@ -221,7 +223,24 @@ def state_shapes(parameters: Tree) -> Tree:
             "step": shape(jnp.int32)}
 
 
-# Decoding.
+# Prefill and decoding.
+
+
+def make_prefill(config: Config) -> Callable[..., tuple[jax.Array, Tree]]:
+    def prefill(parameters: Tree, tokens: jax.Array):
+        """Logits after the last token, and the caches that decoding goes on from."""
+        positions = jnp.arange(tokens.shape[1])
+        rope = rope_tables(config, positions)
+        bias = jnp.where(positions[None, :] <= positions[:, None], 0.0, -jnp.inf)
+        x = embed(parameters["embedding"], tokens)
+        caches = []
+        for layer in parameters["layers"]:
+            queries, keys, values = project(config, x, layer, rope)
+            x = finish_layer(config, x, attend(config, queries, keys, values, bias), layer)
+            caches.append({"keys": keys, "values": values})
+        return predict(config, x[:, -1:], parameters)[:, 0], caches
+
+    return prefill
 
 
 def cache_shapes(config: Config, batch: int, length: int) -> Tree:
@@ -270,6 +289,9 @@ def programs() -> list[Program]:
     return [
         training("unrolled", unrolled, parameters),
         training("scan", scanned, stack_layers(parameters)),
+        Program("llama3_8b_prefill", "Llama-3-8B, prefill of one prompt", make_prefill(config),
+                (parameters, shape(jnp.int32, PREFILL_BATCH, PREFILL_LENGTH)),
+                donated=(), parameters=count),
         Program("llama3_8b_decode", "Llama-3-8B, one decode step with KV cache",
                 make_decode_step(config),
                 (parameters, cache_shapes(config, DECODE_BATCH, CACHE_LENGTH),

@@ -25,11 +25,11 @@ from common import decompress
 UNCOUNTED = {
     "broadcast_in_dim", "compare", "concatenate", "constant", "convert", "dynamic_slice",
     "dynamic_update_slice", "gather", "iota", "is_finite", "pad", "reshape", "return",
-    "reverse", "select", "slice", "transpose", "while",
+    "custom_call", "reverse", "select", "slice", "sort", "top_k", "transpose", "while",
 }
 ELEMENTWISE = {
-    "abs", "add", "cosine", "divide", "exponential", "log", "maximum", "minimum", "multiply",
-    "negate", "power", "rsqrt", "sine", "sqrt", "square", "subtract",
+    "abs", "add", "cosine", "divide", "erfc", "exponential", "log", "logistic", "maximum", "minimum", "multiply",
+    "negate", "power", "rsqrt", "sine", "sqrt", "square", "subtract", "tanh",
 }
 
 FUNCTION = re.compile(r"\s*func\.func \w+ @([\w.]+)\(")
@@ -115,6 +115,8 @@ class Statistics(collections.Counter):
         size = math.prod(results[0][0])
         if name == "dot_general":
             self["flops", "dot"] += dot_flops(line) * times
+        elif name == "ragged_dot":  # every row meets one group's matrix
+            self["flops", "dot"] += 2 * size * operands[0][0][1] * times
         elif name == "convolution":
             everything, useful = convolution_flops(line)
             self["flops", "convolution"] += everything * times

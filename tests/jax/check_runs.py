@@ -1,8 +1,9 @@
 """One program on the same inputs in JAX and in the interpreter: text and the oldest portable artifact that can hold it.
 
-Inputs: one set of ordinary numbers and, for programs without a loop of unknown length, one with the numbers at which
-definitions change (NaN, infinities, signed zeros, subnormal numbers, the ends of the integer types). Tolerances: run_noise.py;
-a single elementwise operation is held to 2 ulp without them."""
+Inputs: one set of ordinary numbers and, for programs without factorizations and loops of unknown length, one with the numbers
+at which definitions change (NaN, infinities, signed zeros, subnormal numbers, the ends of the integer types). Tolerances:
+run_noise.py; a single elementwise operation is held to 2 ulp without them."""
+import re
 import zlib
 
 import jax
@@ -29,17 +30,20 @@ class LeftOut(Exception):
 # ---- inputs ----------------------------------------------------------------------------------------------------------------
 
 def special_values(dtype, names):
-    """Of a type, for a program with these primitives. What a sum of numbers near the end of the range gives depends on the order
-    of its terms, and XLA leaves out the products of a convolution with padding, which are NaN for an infinite factor."""
+    """Of a type, for a program with these primitives. What a sum of numbers near the end of the range gives depends on the
+    order of its terms; what infinite numbers give in a convolution, an FFT or complex products, on which products with zeros
+    are left out."""
     kind = run_noise.real_type(dtype)
     if jnp.issubdtype(kind, jnp.floating):
         info = jnp.finfo(kind)
-        if names & set(run_noise.SUMS):
-            infinite = [] if "conv_general_dilated" in names else [numpy.nan, numpy.inf, -numpy.inf]
+        if names & {"fft", *run_noise.SUMS}:
+            infinite = [] if names & {"fft", "conv_general_dilated", "complex"} else [numpy.nan, numpy.inf, -numpy.inf]
             return numpy.array([0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 10.0, *infinite]).astype(kind)
         values = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 1.5, 2.5, -2.5, 3.0, numpy.nan, numpy.inf, -numpy.inf, float(info.max),
                   float(info.min), float(info.tiny), -float(info.tiny), float(info.smallest_subnormal), float(info.tiny) / 4,
                   1e5, -1e5, 1e-5, 10.0, -10.0, 88.0, -88.0]
+        if names & run_noise.OF_FORMAT:  # XLA flushes subnormal numbers, and double precision cannot judge these programs
+            values = [v for v in values if not 0 < abs(v) < float(info.tiny)]
         with numpy.errstate(all="ignore"):
             return numpy.array(values).astype(kind)
     if kind == jnp.bool_:
@@ -74,6 +78,8 @@ def draw(rng, shape, dtype, special, positive, names):
 
 def inputs_of(avals, seed, special, positive, names):
     rng = numpy.random.default_rng(seed)
+    if any(jnp.issubdtype(a.dtype, jnp.complexfloating) for a in avals):
+        names = names | {"complex"}
     return [draw(rng, a.shape, jnp.dtype(a.dtype), special, positive, names) for a in avals]
 
 
@@ -92,6 +98,7 @@ def primitives(jaxpr, into=None):
 # ---- comparison ------------------------------------------------------------------------------------------------------------
 
 def bits(a):
+    a = numpy.atleast_1d(a)
     return a.view(f"u{a.dtype.itemsize}") if a.dtype.itemsize <= 8 else a.view("u8")
 
 
@@ -146,14 +153,18 @@ class RunCheck:
         if any("callback" in name for name in self.names):
             raise LeftOut("programs that call back into Python")
         self.text = built.text
+        self.devices = int(re.search(r"num_partitions = (\d+)|$", built.text).group(1) or 1)
         self.kept = sorted(built.lowered._lowering.compile_args["kept_var_idx"]) if built.lowered is not None else None
 
     def concrete(self, argument):
         sizes = programs.SIZES
+
         def known(leaf):
             if not hasattr(leaf, "shape"):
                 return leaf
-            return jax.ShapeDtypeStruct(tuple(sizes[str(d)] if jax.export.is_symbolic_dim(d) else d for d in leaf.shape), leaf.dtype)
+            dims = (sizes[str(d)] if jax.export.is_symbolic_dim(d) else d for d in leaf.shape)
+            return jax.ShapeDtypeStruct(tuple(dims), leaf.dtype)
+
         return jax.tree.map(known, argument)
 
     # ---- the two sides
@@ -162,25 +173,33 @@ class RunCheck:
         path = self.tool.file(program)
         given, made = self.tool.scratch / "in.npz", self.tool.scratch / "out.npz"
         kept = self.kept if self.kept is not None else range(len(inputs))
+        arrays = [inputs[i] for i in kept]
+        if len((self.case.export or {}).get("platforms", ())) > 1:
+            arrays.insert(0, numpy.int32(0))  # which of the platforms: the CPU
         made.unlink(missing_ok=True)
         files = []
-        if list(kept):
-            numpy.savez(given, *(inputs[i] for i in kept))
+        if arrays:
+            numpy.savez(given, *arrays)
             files = [str(given)]
-        status, _, err = self.tool.run("run", path, *files, "-o", str(made), "--operations", OPERATIONS)
+        grid = ["--partitions", str(self.devices)] if self.devices > 1 else []
+        status, _, err = self.tool.run("run", path, *files, "-o", str(made), "--operations", OPERATIONS, *grid)
         if status != 0:
             if "E0704" in err:
                 raise LeftOut("programs over the budget of operations")
             return err.strip()[:400]
         with numpy.load(made) as archive:
-            out = [archive[f"arr_{i}"] for i in range(len(archive.files))]
+            prefixes = [f"r0p{d}_" for d in range(self.devices)] if self.devices > 1 else [""]
+            each = [[archive[f"{prefix}arr_{i}"] for i in range(len(avals))] for prefix in prefixes]
+        out = each[0]
+        if any(a.tobytes() != b.tobytes() for other in each for a, b in zip(out, other)):
+            return "processes have different whole results"
         return [self.typed(a, aval) for a, aval in zip(out, avals)]
 
     @staticmethod
     def typed(a, aval):
         """Types that NumPy lacks are stored as bytes without a meaning, integers below a byte as bytes."""
         dtype = numpy.dtype(aval.dtype)
-        if dtype.name in ("int2", "int4", "uint2", "uint4") and a.dtype == (numpy.uint8 if dtype.name[0] == "u" else numpy.int8):
+        if dtype.name in ("int2", "int4", "uint2", "uint4") and a.dtype.kind in "iu":
             return a.astype(dtype)
         return a.view(dtype) if a.dtype != dtype and a.dtype.itemsize == dtype.itemsize and a.dtype.kind == "V" else a
 
@@ -194,14 +213,15 @@ class RunCheck:
 
     def compare_all(self):
         seed = zlib.crc32(f"{self.case.category} {self.case.name}".encode())
-        has_loop = "while" in self.names
+        has_loop = "while" in self.names  # which special numbers may keep from ending
+        is_factorization = self.names & run_noise.LINEAR_ALGEBRA - {"fft"}  # of which LAPACK promises nothing for them
         avals = self.jaxpr.out_avals
         spread = run_noise.Spread(self.jaxpr)
         is_single = spread.is_elementwise(self.names)
         theirs_function = jax.jit(self.function)
         with mlir.make_ir_context():
             old = oldest_artifact(write_bytecode(ir.Module.parse(self.text)))
-        for special in [False] if has_loop else [False, True]:
+        for special in [False] if has_loop or is_factorization else [False, True]:
             inputs = inputs_of(self.flat, seed, special, has_loop, self.names)
             ours = self.ours(self.text, inputs, avals)
             if isinstance(ours, str):
@@ -234,7 +254,7 @@ class RunCheck:
         if isinstance(again, str):
             self.problems.append(f"artifact of {version}: {again}")
             return
-        same = all(numpy.array_equal(bits(numpy.atleast_1d(a)), bits(numpy.atleast_1d(b))) for a, b in zip(ours, again))
+        same = all(numpy.array_equal(bits(a), bits(b)) for a, b in zip(ours, again))
         if not same:
             self.problems.append(f"artifact of {version} gives other results")
         self.counts["old artifacts"] += same
@@ -245,7 +265,8 @@ class RunCheck:
         if theirs.size == 0:
             return None
         self.counts["elements"] += theirs.size
-        self.counts["equal bits"] += int(numpy.sum(numpy.all((bits(numpy.atleast_1d(ours)) == bits(numpy.atleast_1d(theirs))).reshape(theirs.size, -1), axis=1)))
+        same_bits = (bits(ours) == bits(theirs)).reshape(theirs.size, -1)
+        self.counts["equal bits"] += int(numpy.sum(numpy.all(same_bits, axis=1)))
         if not jnp.issubdtype(theirs.dtype, jnp.inexact):
             same = ours == theirs
             stable = numpy.all([s == theirs for s in samples], axis=0)
@@ -272,7 +293,8 @@ class RunCheck:
                 stable = numpy.ones(b.shape, bool)
             else:
                 distances = [numpy.abs(s - b) for s in samples]
-                classes = [(numpy.isnan(s) == numpy.isnan(b)) & ((s == b) | (numpy.isinf(s) == numpy.isinf(b))) for s in samples]
+                classes = [(numpy.isnan(s) == numpy.isnan(b)) & ((s == b) | (numpy.isinf(s) == numpy.isinf(b)))
+                           for s in samples]
                 stable = numpy.all(classes, axis=0)
                 largest = numpy.nanmax(numpy.stack([numpy.where(numpy.isfinite(d), d, 0) for d in distances]), axis=0)
                 tolerance = SAFETY * largest

@@ -25,8 +25,15 @@ try:
 except ImportError:
     jax = None
 
+LOST_NAN = "XLA's all-reduce on the CPU keeps the other number of a NaN; the specification's maximum and minimum are NaN"
+RNG = "the numbers of rng are the implementation's"
+NANS = "several NaNs among the largest: XLA's TopK gives another one of them first"
+
 # Differences that are not errors of Ridgeline: "category name" as a pattern, why.
 EXPLAINED = [
+    ("numeric rng_uniform", RNG),
+    ("graphs 35", NANS),
+    ("collectives pm(ax|in)", LOST_NAN),
 ]
 
 

@@ -46,7 +46,8 @@ def reduced():
     parameters = llama3.parameter_shapes(config, "float32")
     stacked = llama3.stack_layers(parameters)
     yield "llama3 prefill", llama3.make_prefill(config), (parameters, tokens), {}
-    yield ("llama3 decode", llama3.make_decode_step(config), (parameters, llama3.cache_shapes(config, 2, 8), token, position), {})
+    yield ("llama3 decode", llama3.make_decode_step(config),
+           (parameters, llama3.cache_shapes(config, 2, 8), token, position), {})
     yield ("llama3 train unrolled", llama3.make_train_step(config, llama3.unrolled),
            (llama3.state_shapes(parameters), tokens, tokens, scalar), {})
     yield ("llama3 train scan", llama3.make_train_step(config, llama3.scanned),
