@@ -18,10 +18,10 @@ enum hlo_shape_kind { HLO_SHAPE_ARRAY, HLO_SHAPE_TUPLE, HLO_SHAPE_TOKEN, HLO_SHA
 struct hlo_shape {
   uint8_t kind; /* enum hlo_shape_kind */
   uint8_t dtype;
-  bool is_unusual; /* the layout is not row-major */
   uint64_t bounded; /* bit i: dimension i is any size up to dims[i] */
   uint32_t rank;
   const int64_t *dims; /* IR_DYNAMIC = unknown */
+  const int64_t *layout; /* dimensions, the fastest first; NULL = row-major */
   uint32_t count; /* parts of a tuple */
   const struct hlo_shape *const *parts;
   const uint32_t *first_leaf; /* of each part */

@@ -103,13 +103,36 @@ bool build_constant(struct hlo_builder *b, struct hlo_frame *f, const struct hlo
   return constant_leaves(b, f, in, in->shape, &c) && hlo_set_slot(b, f, in, slot);
 }
 
+/* The layout of an array as attributes state it, the fastest dimension first; empty for other leaves. 0 after an error. */
+static struct ir_attr layout_attr(struct hlo_builder *b, const struct hlo_shape *leaf) {
+  int64_t rank = leaf->rank;
+  b->ints.count = 0;
+  for (int64_t i = 0; i < rank; i++) {
+    if (!vec_push(&b->ints, leaf->layout != NULL ? leaf->layout[i] : rank - 1 - i)) {
+      (void)hlo_ok(b, false);
+      return (struct ir_attr){0};
+    }
+  }
+  struct ir_type type = ir_type_tensor(b->m, ir_type_scalar(b->m, DTYPE_INDEX), &rank, 1, (struct ir_attr){0});
+  return ir_attr_dense(b->m, type, b->ints.data, b->ints.count * sizeof *b->ints.data, false);
+}
+
+/* A bitcast keeps the bytes as they lie: which elements these are depends on both layouts. */
+static bool push_bitcast_layouts(struct hlo_builder *b, const struct hlo_shape *from, const struct hlo_shape *to) {
+  return hlo_push_attr(b, "source_layout", layout_attr(b, from))
+         && hlo_push_attr(b, "result_layout", layout_attr(b, to));
+}
+
 /* One operation per leaf. A layout other than row-major is what a copy or bitcast is about: the shape is kept as text. */
 bool build_relayout(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_instruction *in) {
   struct hlo_slot from = hlo_slot_of(b, f, in, 0);
   const struct hlo_shape *shape = b->result_shape != NULL ? b->result_shape : in->shape;
   if (shape->kind == HLO_SHAPE_ARRAY) {
-    bool is_unusual = shape->is_unusual || hlo_operand(b, f, in, 0)->shape->is_unusual;
-    return (!is_unusual || hlo_push_attr(b, "xla_shape", hlo_string(b, shape->text))) && hlo_push_operands(b, f, in)
+    const struct hlo_shape *operand = hlo_operand(b, f, in, 0)->shape;
+    bool is_unusual = shape->layout != NULL || operand->layout != NULL;
+    bool is_bitcast = b->row->opcode == IR_OP_MHLO_BITCAST;
+    return (!is_unusual || hlo_push_attr(b, "xla_shape", hlo_string(b, shape->text)))
+           && (!is_unusual || !is_bitcast || push_bitcast_layouts(b, operand, shape)) && hlo_push_operands(b, f, in)
            && hlo_emit(b, f, in, b->row->opcode, NULL, 0);
   }
   if (from.count != shape->leaf_count) {
@@ -142,7 +165,7 @@ bool build_relayout(struct hlo_builder *b, struct hlo_frame *f, const struct hlo
 
 /* The layout of the result says whether elements move at all. */
 bool build_transpose(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_instruction *in) {
-  bool is_unusual = in->shape->is_unusual || hlo_operand(b, f, in, 0)->shape->is_unusual;
+  bool is_unusual = in->shape->layout != NULL || hlo_operand(b, f, in, 0)->shape->layout != NULL;
   return (!is_unusual || hlo_push_attr(b, "xla_shape", hlo_string(b, in->shape->text))) && build_plain(b, f, in);
 }
 
@@ -559,6 +582,65 @@ static int64_t api_version(struct hlo_span text) {
   return 0;
 }
 
+/* Layouts of leaves in their order. */
+struct leaf_layouts {
+  VEC(struct ir_attr) items;
+  bool is_unusual; /* one of them is not row-major */
+};
+
+/* Shapes are not deeper than hlo->max_depth. */
+static bool add_layouts(struct hlo_builder *b, const struct hlo_shape *shape, struct leaf_layouts *layouts) {
+  if (shape->kind != HLO_SHAPE_TUPLE) {
+    struct ir_attr layout = layout_attr(b, shape);
+    layouts->is_unusual = layouts->is_unusual || shape->layout != NULL;
+    return hlo_ok(b, layout.id != 0 && vec_push(&layouts->items, layout));
+  }
+  for (uint32_t i = 0; i < shape->count; i++) {
+    if (!add_layouts(b, shape->parts[i], layouts)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Those that the call asks for, {f32[2,2]{0,1}, ...} with a shape per operand, or the operands' own when `text` is absent. */
+static bool add_operand_layouts(struct hlo_builder *b, const struct hlo_frame *f, const struct hlo_instruction *in,
+                                struct hlo_span text, struct leaf_layouts *layouts) {
+  struct hlo_cursor c = hlo_cursor_of(text);
+  bool is_stated = text.text != NULL, ok = !is_stated || hlo_try(&c, '{');
+  for (uint32_t i = 0; i < in->operand_count && ok; i++) {
+    const struct hlo_shape *shape = hlo_operand(b, f, in, i)->shape, *wanted = shape;
+    ok = !is_stated || i == 0 || hlo_try(&c, ',');
+    if (ok && is_stated && (wanted = hlo_parse_shape(b->hlo, &c)) == NULL) {
+      return false;
+    }
+    ok = ok && wanted->leaf_count == shape->leaf_count;
+    if (ok && !add_layouts(b, wanted, layouts)) {
+      return false;
+    }
+  }
+  return (ok && (!is_stated || hlo_try(&c, '}')))
+         || hlo_fail(b, DIAG_E0105_ATTRIBUTE, text.text, "expected {shape, ...}, a shape and layout per operand");
+}
+
+/* Layouts tell a kernel from which side it sees a matrix. Operands of a call that asks for none, and whose results are
+ * row-major, become row-major when XLA assigns layouts: theirs say nothing before that, which is in text without a schedule. */
+static bool push_call_layouts(struct hlo_builder *b, const struct hlo_frame *f, const struct hlo_instruction *in) {
+  struct hlo_span text = hlo_attr_find(b->hlo, in, "operand_layout_constraints");
+  struct leaf_layouts operands = {0}, results = {0};
+  bool ok = add_operand_layouts(b, f, in, text, &operands)
+            && add_layouts(b, b->result_shape != NULL ? b->result_shape : in->shape, &results);
+  struct hlo_span scheduled = hlo_attr_in(b->hlo, b->hlo->attr_first, b->hlo->attr_count, "is_scheduled");
+  bool is_wanted = text.text != NULL || results.is_unusual || (operands.is_unusual && hlo_span_is(scheduled, "true"));
+  if (ok && is_wanted && operands.items.count == b->operands.count) {
+    ok = hlo_push_attr(b, "operand_layouts", ir_attr_array(b->m, operands.items.data, (uint32_t)operands.items.count))
+         && hlo_push_attr(b, "result_layouts", ir_attr_array(b->m, results.items.data, (uint32_t)results.items.count));
+  }
+  vec_release(&operands.items);
+  vec_release(&results.items);
+  return ok;
+}
+
 /* The configuration is kept as text. A typed call (version 4) has a dictionary; what is not read as one goes beside it.
  * Called computations are those of the implementation (comparators and the like) and are left out. */
 bool build_custom_call(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_instruction *in) {
@@ -583,5 +665,6 @@ bool build_custom_call(struct hlo_builder *b, struct hlo_frame *f, const struct 
   if (ok && hlo_is_true(b->hlo, in, "custom_call_has_side_effect")) {
     ok = hlo_push_attr(b, "has_side_effect", ir_attr_bool(m, true));
   }
-  return ok && hlo_push_operands(b, f, in) && hlo_emit(b, f, in, IR_OP_CUSTOM_CALL, NULL, 0);
+  return ok && hlo_push_operands(b, f, in) && push_call_layouts(b, f, in)
+         && hlo_emit(b, f, in, IR_OP_CUSTOM_CALL, NULL, 0);
 }

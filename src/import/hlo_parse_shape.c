@@ -98,6 +98,24 @@ static bool read_dims(struct hlo_module *hlo, struct hlo_cursor *c, struct hlo_s
   return true;
 }
 
+/* Onto the shape, unless it is row-major. */
+static bool keep_layout(struct hlo_module *hlo, struct hlo_shape *shape, const int64_t *order, uint32_t count) {
+  bool is_usual = true;
+  for (uint32_t i = 0; i < count; i++) {
+    is_usual = is_usual && order[i] == (int64_t)(count - 1 - i);
+  }
+  if (is_usual) {
+    return true;
+  }
+  int64_t *copy = arena_alloc(&hlo->arena, count * sizeof *copy);
+  if (copy == NULL) {
+    return hlo_memory(hlo);
+  }
+  memcpy(copy, order, count * sizeof *copy);
+  shape->layout = copy;
+  return true;
+}
+
 /* {1,0:T(8,128)S(1)} directly behind the dimensions; a blank before '{' begins something else. */
 static bool read_layout(struct hlo_module *hlo, struct hlo_cursor *c, struct hlo_shape *shape) {
   if (c->at >= c->end || *c->at != '{') {
@@ -109,15 +127,23 @@ static bool read_layout(struct hlo_module *hlo, struct hlo_cursor *c, struct hlo
     return hlo_error(hlo, DIAG_E0103_EOF, at, "this layout never ends");
   }
   struct hlo_cursor inside = {text.text + 1, text.text + text.length - 1};
-  int64_t wanted = (int64_t)shape->rank - 1, dim;
+  int64_t order[RANK_MAX], dim;
+  uint64_t seen = 0;
+  uint32_t count = 0;
   while (hlo_integer(&inside, &dim)) {
-    shape->is_unusual = shape->is_unusual || dim != wanted;
-    wanted--;
+    if (count == shape->rank || dim < 0 || dim >= (int64_t)shape->rank || (seen >> dim & 1) != 0) {
+      return hlo_error(hlo, DIAG_E0104_TYPE, at, "this layout does not name each dimension once");
+    }
+    seen |= (uint64_t)1 << dim;
+    order[count++] = dim;
     if (!hlo_try(&inside, ',')) {
       break;
     }
   }
-  return true;
+  if (count > 0 && count < shape->rank) {
+    return hlo_error(hlo, DIAG_E0104_TYPE, at, "this layout names %u dimensions of %u", count, shape->rank);
+  }
+  return keep_layout(hlo, shape, order, count);
 }
 
 static const struct hlo_shape *shape_at(struct hlo_module *hlo, struct hlo_cursor *c, unsigned depth);

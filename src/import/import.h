@@ -4,8 +4,9 @@
  * What an import keeps: the entry computation is the public function @main, computations that are called are private
  * functions, bodies (of reductions, loops, branches, fusions, comparators) are regions. Fusions stay fusions (mhlo.fusion
  * with their kind), so a program that XLA has already optimised is counted as it was fused. Tuples are taken apart: a
- * value of a tuple type is its leaves, and a function that returns a tuple returns several values. Layouts are dropped,
- * except that copies, bitcasts and transpositions to another order than the usual one carry it as `xla_shape`. */
+ * value of a tuple type is its leaves, and a function that returns a tuple returns several values. Layouts are kept
+ * where values depend on them (custom calls, bitcasts); copies, bitcasts and transpositions to another order than the usual
+ * one carry it as `xla_shape`. */
 #ifndef RIDGELINE_IMPORT_IMPORT_H
 #define RIDGELINE_IMPORT_IMPORT_H
 

@@ -48,6 +48,62 @@ bool interp_op_dynamic_reshape(struct interp_call *call) {
   return interp_operand_ints(call, 1, dims, &rank) && reshape(call, dims, rank);
 }
 
+/* ---- bitcast --------------------------------------------------------------------------------------------------------- */
+
+/* The elements of `v` as they lie in memory, the slowest dimension first. The attribute lists dimensions, the fastest first;
+ * without it they lie row-major. */
+static bool physical_view(const struct interp_call *call, const char *layout, const struct interp_value *v,
+                          int64_t *dims, struct interp_view *view) {
+  int64_t order[INTERP_MAX_RANK];
+  bool is_seen[INTERP_MAX_RANK] = {false};
+  struct interp_view all = interp_view_of(v);
+  bool is_stated = ir_op_attr(call->module, call->op, layout).id != 0;
+  uint32_t count = interp_attr_ints(call, layout, order, INTERP_MAX_RANK);
+  *view = (struct interp_view){0};
+  for (uint32_t i = 0; i < v->rank; i++) {
+    int64_t dim = !is_stated ? i : count == v->rank ? order[count - 1 - i] : -1;
+    if (dim < 0 || dim >= v->rank || is_seen[dim]) {
+      return interp_wrong(call, "'%s' does not name each dimension once", layout);
+    }
+    is_seen[dim] = true;
+    dims[i] = v->dims[dim];
+    view->strides[i] = all.strides[dim];
+  }
+  return true;
+}
+
+/* Keeps the bytes as they lie; the type and layout of the result say what they are now. Elements of less than a byte are not
+ * packed here, so that they stay what they are. Source: XLA's operation semantics. */
+bool interp_op_bitcast(struct interp_call *call) {
+  const struct interp_value *from = call->operands[0];
+  int64_t from_dims[INTERP_MAX_RANK], to_dims[INTERP_MAX_RANK];
+  struct interp_view from_view, to_view;
+  struct interp_value *to = interp_result(call, 0, NULL, 0);
+  if (!to) {
+    return false;
+  }
+  if (from->kind != INTERP_TENSOR || to->size_bytes != from->size_bytes) {
+    return interp_wrong(call, "the result has another number of bytes than the operand");
+  }
+  if (from->dtype != to->dtype && (dtype_bits((enum dtype)from->dtype) < 8 || dtype_bits((enum dtype)to->dtype) < 8)) {
+    return interp_unsupported(call, "elements of less than a byte become others");
+  }
+  if (!physical_view(call, "source_layout", from, from_dims, &from_view)
+      || !physical_view(call, "result_layout", to, to_dims, &to_view)) {
+    return false;
+  }
+  struct interp_value *memory = interp_scratch(call, (enum dtype)from->dtype, from_dims, from->rank);
+  if (!memory) {
+    return false;
+  }
+  struct interp_view memory_view = interp_view_of(memory);
+  interp_view_copy(memory, &memory_view, from, &from_view, from_dims, from->rank);
+  interp_strides(to_dims, to->rank, memory_view.strides);
+  interp_view_copy(to, &to_view, memory, &memory_view, to_dims, to->rank);
+  interp_release(memory);
+  return true;
+}
+
 /* ---- broadcasts ------------------------------------------------------------------------------------------------------ */
 
 /* Operand dimension i is dimension places[i] of the result, or repeats along it when it is 1. */

@@ -137,3 +137,32 @@ func.func @main() {
   check.expect_eq_const %0, dense<10> : tensor<i64>
   func.return
 }
+
+// -----
+
+// A bitcast keeps the bytes: [[0, 1, 2], [3, 4, 5]] with the first dimension fastest lies as 0 3 1 4 2 5. Layouts list the fastest
+// dimension first.
+func.func @bitcast() {
+  %x = stablehlo.constant dense<[[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]> : tensor<2x3xf32>
+  %0 = mhlo.bitcast %x {result_layout = dense<[1, 0]> : tensor<2xindex>, source_layout = dense<[0, 1]> : tensor<2xindex>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  check.expect_eq_const %0, dense<[[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]> : tensor<3x2xf32>
+  // 0 1 2 3 4 5 fills the columns
+  %1 = mhlo.bitcast %x {result_layout = dense<[0, 1]> : tensor<2xindex>, source_layout = dense<[1, 0]> : tensor<2xindex>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  check.expect_eq_const %1, dense<[[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]> : tensor<3x2xf32>
+  // 0 3 1 4 2 5 fills columns of two rows, and of three
+  %2 = mhlo.bitcast %x {result_layout = dense<[0, 1]> : tensor<2xindex>, source_layout = dense<[0, 1]> : tensor<2xindex>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  check.expect_eq %2, %x : tensor<2x3xf32>
+  %3 = mhlo.bitcast %x {result_layout = dense<[0, 1]> : tensor<2xindex>, source_layout = dense<[0, 1]> : tensor<2xindex>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  check.expect_eq_const %3, dense<[[0.0, 4.0], [3.0, 2.0], [1.0, 5.0]]> : tensor<3x2xf32>
+  // of three dimensions: the middle one fastest, then the first: memory [c][a][b] is the result's [a][b][c] turned
+  %y = stablehlo.constant dense<[0, 1, 2, 3, 4, 5, 6, 7]> : tensor<8xi8>
+  %4 = mhlo.bitcast %y {result_layout = dense<[1, 0, 2]> : tensor<3xindex>} : (tensor<8xi8>) -> tensor<2x2x2xi8>
+  check.expect_eq_const %4, dense<[[[0, 4], [1, 5]], [[2, 6], [3, 7]]]> : tensor<2x2x2xi8>
+  // without layouts: row-major; the bytes of other types: 0x0201 = 513, low byte first
+  %5 = mhlo.bitcast %x : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  check.expect_eq_const %5, dense<[[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]> : tensor<3x2xf32>
+  %z = stablehlo.constant dense<[1, 2]> : tensor<2xi8>
+  %6 = mhlo.bitcast %z : (tensor<2xi8>) -> tensor<1xi16>
+  check.expect_eq_const %6, dense<513> : tensor<1xi16>
+  func.return
+}

@@ -88,6 +88,23 @@ static const struct form {
      {"backend_config = {}", "mhlo.backend_config = \"{a = array<i64: 1>}\""}},
     {"ROOT r = f32[4,8] custom-call(a), custom_call_target=\"x\", literal=f32[2] {1, 2}, called_computations={add}",
      {"custom_call @x(%arg0)"}},
+    /* layouts: those that a call asks for, as XLA's conversion writes them; else its own when its results are not row-major */
+    {"ROOT r = (f32[4,8]{0,1}, s32[], token[]) custom-call(a, i), custom_call_target=\"x\", "
+     "operand_layout_constraints={f32[4,8]{0,1}, s32[]}",
+     {"operand_layouts = [dense<[0, 1]> : tensor<2xindex>, dense<> : tensor<0xindex>]",
+      "result_layouts = [dense<[0, 1]> : tensor<2xindex>, dense<> : tensor<0xindex>, dense<> : tensor<0xindex>]"}},
+    {"ROOT r = f32[4] custom-call(a), custom_call_target=\"x\", operand_layout_constraints={f32[4,8]{1,0:T(8,128)}}",
+     {"{operand_layouts = [dense<[1, 0]> : tensor<2xindex>], result_layouts = [dense<0> : tensor<1xindex>]}"}},
+    {"t = f32[4,8]{0,1} copy(a)\n u = (f32[4,8]{0,1}, f32[]) tuple(t, z)\n ROOT r = f32[2,3,4]{1,2,0} custom-call(u), "
+     "custom_call_target=\"x\"",
+     {"operand_layouts = [dense<[0, 1]> : tensor<2xindex>, dense<> : tensor<0xindex>]",
+      "result_layouts = [dense<[1, 2, 0]> : tensor<3xindex>]"}},
+    {"ROOT r = f32[4,8]{1,0} custom-call(a), custom_call_target=\"x\"", {"custom_call @x(%arg0) : "}},
+    {"t = f32[4,8]{0,1} copy(a)\n ROOT r = f32[4,8]{1,0} custom-call(t), custom_call_target=\"x\"",
+     {"custom_call @x(%0) : "}},
+    {"t = f32[4,8]{0,1} copy(a)\n ROOT r = f32[32] bitcast(t)",
+     {"{result_layout = dense<0> : tensor<1xindex>, source_layout = dense<[0, 1]> : tensor<2xindex>, "}},
+    {"ROOT r = f32[32] bitcast(a)", {"mhlo.bitcast %arg0 : "}},
     /* attributes that say nothing about the computation */
     {"ROOT r = f32[4,8] negate(a), sharding={mesh['x'=2,'y'=4], [{'x'},{'y'}]}, origin={{\"x\"}}, "
      "statistics={visualizing_index=0,stat-0=1}, control-predecessors={z, i}, metadata={op_name=\"a\\\"}\"}",
@@ -132,6 +149,18 @@ static const struct refused {
     {"ROOT r = f32[4,8] fusion(a), kind=kLoop, calls={ p = f32[4,8] parameter(0)", DIAG_E0103_EOF},
     {"ROOT r = f32[4,8] fusion(a), kind=kLoop, calls={ p = f32[4,9] parameter(0) }", DIAG_E0208_CALL_TYPE},
     {"ROOT r = negate(a)", DIAG_E0104_TYPE},
+    {"ROOT r = f32[4,8]{1,1} negate(a)", DIAG_E0104_TYPE},
+    {"ROOT r = f32[4,8]{0} negate(a)", DIAG_E0104_TYPE},
+    {"ROOT r = f32[4,8]{2,1,0} negate(a)", DIAG_E0104_TYPE},
+    {"ROOT r = f32[4,8]{1,-1} negate(a)", DIAG_E0104_TYPE},
+    {"ROOT r = f32[4,8] custom-call(a, b), custom_call_target=\"x\", operand_layout_constraints={f32[4,8]{0,1}}",
+     DIAG_E0105_ATTRIBUTE},
+    {"ROOT r = f32[4,8] custom-call(a), custom_call_target=\"x\", operand_layout_constraints={f32[4,8], f32[]}",
+     DIAG_E0105_ATTRIBUTE},
+    {"ROOT r = f32[4,8] custom-call(a), custom_call_target=\"x\", operand_layout_constraints={(f32[], f32[])}",
+     DIAG_E0105_ATTRIBUTE},
+    {"ROOT r = f32[4,8] custom-call(a), custom_call_target=\"x\", operand_layout_constraints={f32[4,8]{0,0}}",
+     DIAG_E0104_TYPE},
     {"ROOT r = f32[4,8] scan(a), dimensions={0}, to_apply=add", DIAG_E0105_ATTRIBUTE},
     {"ROOT r = f32[4,8] collective-permute(a, b), source_target_pairs={{0,1}}", DIAG_E0205_RESULT_TYPE},
 };
@@ -199,6 +228,21 @@ static void storage_is_that_of_leaves(void **state) {
   imported_close(&program);
 }
 
+/* Once XLA has assigned layouts, which a schedule tells, an operand is what its shape says. */
+static void layouts_of_scheduled_operands(void **state) {
+  (void)state;
+  static const char text[] = "HloModule m, is_scheduled=true\nENTRY e {\n a = f32[2,3]{0,1} parameter(0)\n"
+                             " ROOT b = f32[2,3]{1,0} custom-call(a), custom_call_target=\"x\"\n}\n";
+  struct imported program;
+  imported_open(&program, "scheduled", text);
+  const char *wanted = "{operand_layouts = [dense<[0, 1]> : tensor<2xindex>], "
+                       "result_layouts = [dense<[1, 0]> : tensor<2xindex>]}";
+  if (strstr(strbuf_text(&program.text), wanted) == NULL) {
+    fail_msg("%s", strbuf_text(&program.text));
+  }
+  imported_close(&program);
+}
+
 /* A call marked as composite keeps the name of what it computes. */
 static void composites_are_kept(void **state) {
   (void)state;
@@ -250,6 +294,7 @@ int main(void) {
       cmocka_unit_test(mistakes_are_refused),
       cmocka_unit_test(all_mistakes_are_reported),
       cmocka_unit_test(storage_is_that_of_leaves),
+      cmocka_unit_test(layouts_of_scheduled_operands),
       cmocka_unit_test(composites_are_kept),
       cmocka_unit_test(hlo_is_counted_as_it_stands),
   };

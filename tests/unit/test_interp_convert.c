@@ -1,4 +1,4 @@
-/* Conversions: exact or rounded once, by hand from the formats. */
+/* Conversions: exact or rounded once, by hand from the formats; bitcasts of other bytes than there are. */
 #include "interp_fixture.h"
 
 /* Between two neighbours of f32 and next to their middle: rounding to f64 first would give the other one. */
@@ -153,12 +153,33 @@ static void bit_patterns(void **state) {
       "check.expect_eq_const %9, dense<64> : tensor<i8>\n");
 }
 
+/* Nothing has checked what a bitcast says of its bytes: never read beyond them. */
+static void wrong_bitcasts(void **state) {
+  (void)state;
+  const char *x = "%x = stablehlo.constant dense<1.0> : tensor<2x3xf32>\n";
+  static const char *const casts[] = {
+      "mhlo.bitcast %x : (tensor<2x3xf32>) -> tensor<2x3xf64>",
+      "mhlo.bitcast %x : (tensor<2x3xf32>) -> tensor<7xf32>",
+      "mhlo.bitcast %x {source_layout = dense<[0, 0]> : tensor<2xindex>} : (tensor<2x3xf32>) -> tensor<6xf32>",
+      "mhlo.bitcast %x {source_layout = dense<0> : tensor<1xindex>} : (tensor<2x3xf32>) -> tensor<6xf32>",
+      "mhlo.bitcast %x {source_layout = dense<[2, 0]> : tensor<2xindex>} : (tensor<2x3xf32>) -> tensor<6xf32>",
+      "mhlo.bitcast %x {result_layout = dense<[-1, 0]> : tensor<2xindex>} : (tensor<2x3xf32>) -> tensor<3x2xf32>",
+      "mhlo.bitcast %x {result_layout = \"10\"} : (tensor<2x3xf32>) -> tensor<3x2xf32>",
+  };
+  for (size_t i = 0; i < sizeof casts / sizeof *casts; i++) {
+    char body[512];
+    snprintf(body, sizeof body, "%s%%0 = %s", x, casts[i]);
+    assert_stops(body, DIAG_E0702_RUN_VALUE);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(integers_round_once), cmocka_unit_test(floats_round_once),
       cmocka_unit_test(floats_to_integers),  cmocka_unit_test(integers_and_predicates),
       cmocka_unit_test(less_precision),      cmocka_unit_test(bf16_rounds_once),
       cmocka_unit_test(stochastic_rounding), cmocka_unit_test(bit_patterns),
+      cmocka_unit_test(wrong_bitcasts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

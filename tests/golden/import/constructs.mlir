@@ -10,7 +10,7 @@ module @ops attributes {mhlo.is_dynamic = false, mhlo.num_partitions = 4 : i32, 
     %cst_5 = stablehlo.constant dense<[1.500000e+00, 0xFFC0, 0.000000e+00]> : tensor<3xbf16>
     %cst_6 = stablehlo.constant dense<[4.480000e+02, 0x7F]> : tensor<2xf8E4M3FN>
     %0 = mhlo.copy %arg0 {xla_shape = "f32[4,8]{0,1}"} : tensor<4x8xf32>
-    %1 = mhlo.bitcast %0 {xla_shape = "f32[8,4]{1,0}"} : (tensor<4x8xf32>) -> tensor<8x4xf32>
+    %1 = mhlo.bitcast %0 {result_layout = dense<[1, 0]> : tensor<2xindex>, source_layout = dense<[0, 1]> : tensor<2xindex>, xla_shape = "f32[8,4]{1,0}"} : (tensor<4x8xf32>) -> tensor<8x4xf32>
     %2 = stablehlo.dot_general %arg0, %1, contracting_dims = [1] x [0], precision = [HIGHEST, DEFAULT] : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
     %3 = stablehlo.dot_general %arg0, %1, contracting_dims = [1] x [0], algorithm = <lhs_precision_type = bf16, rhs_precision_type = bf16, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 3, allow_imprecise_accumulation = false> : (tensor<4x8xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
     %4 = "stablehlo.all_reduce"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3], [4, 5, 6, 7]]> : tensor<2x4xi64>, use_global_device_ids}> ({
