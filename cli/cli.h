@@ -27,7 +27,7 @@ struct cli_option {
   const char *name; /* long name without dashes */
   char letter; /* short name or 0 */
   bool *flag; /* set to true */
-  const char **text; /* takes a value */
+  const char **text; /* takes a value, once */
   struct cli_list *list; /* takes a value each time; commas separate values when `commas` */
   bool commas;
 };
@@ -44,6 +44,9 @@ struct cli_list {
 int cli_parse(const struct cli_command *command, int argc, char **argv, const struct cli_option *options,
               size_t option_count, const char **positional, size_t capacity, size_t *positional_count, bool *help);
 void cli_list_release(struct cli_list *list);
+/* What a command that reads a program says about it in its usage. */
+#define CLI_PROGRAM_HELP                                                                                               \
+  "PROGRAM is StableHLO text or bytecode, XLA's HLO text or ONNX, also as .gz or .zst; '-' reads standard input.\n"
 /* "ridgeline predict: message" plus a hint to --help; returns CLI_USAGE. */
 int cli_usage_error(const struct cli_command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -58,6 +61,8 @@ struct cli_output {
   bool is_closed; /* the reader of a pipe is gone */
   bool failed;
 };
+/* CLI_USAGE, and says so, when the name asks for what is not written; cli_output_open calls it, too. */
+int cli_output_check(const char *path);
 int cli_output_open(struct cli_output *output, const char *path);
 rdg_sink cli_output_sink(struct cli_output *output);
 /* What `-o FILE` asks for by its ending: .json JSON, .trace.json .trace .pftrace a trace (when `with_trace`), else text;

@@ -9,17 +9,17 @@ static const char usage[] =
     "Prints the work graph of a program: tasks with their stages, iteration axes, tensors and dependencies\n"
     "(docs/work-graph.md). Without --on it is unfused, one task per operation; with --on as that chip's compiler fuses "
     "it.\n"
-    "\n"
+    "\n" CLI_PROGRAM_HELP "\n"
     "  --on CHIP         fuse for this chip (one chip)\n"
     "  --task N          with --on: why task N takes its time, with every factor and constant. Of a loop or\n"
     "                    conditional it lists the tasks inside; 1.0.3 is task 3 in subgraph 0 of task 1\n"
     "  --json            the tasks as JSON, with --on with their times (docs/json.md)\n"
-    "  --bind ARG=DIMS   fill in dynamic dimensions, e.g. --bind arg0=32x?\n"
+    "  --bind ARG=DIMS   fill in dynamic dimensions, e.g. --bind arg0=32x?; of ONNX also --bind batch=8\n"
     "  --entry NAME      function to start in (default: main)\n"
     "\n"
     "examples:\n"
     "  ridgeline explain examples/resnet50_inference.mlir.zst | less\n"
-    "  ridgeline explain examples/resnet50_inference.mlir.zst --on h100 --task 12\n"
+    "  ridgeline explain examples/resnet50_inference.mlir.zst --on h100 --task 212\n"
     "  ridgeline explain examples/resnet50_inference.mlir.zst --on h100 --json > tasks.json\n";
 
 static int run(int argc, char **argv);

@@ -1,21 +1,22 @@
 /* ridgeline inspect: what a program consists of and how much work it is, independent of any chip. */
 #include "cli.h"
 
-static const char usage[] = "usage: ridgeline inspect PROGRAM [options]\n"
-                            "\n"
-                            "Operations, FLOPs, bytes, arithmetic intensity, peak memory and collectives of a "
-                            "StableHLO program, in two conventions:\n"
-                            "`true` (loops multiplied out, padding not counted, known custom calls counted) and `xla` "
-                            "(exactly HloCostAnalysis).\n"
-                            "\n"
-                            "  --bind ARG=DIMS   fill in dynamic dimensions, e.g. --bind arg0=32x?\n"
-                            "  --entry NAME      function to start in (default: main)\n"
-                            "  --json            JSON instead of tables (docs/json.md)\n"
-                            "  -o, --output FILE write to FILE; .json gives JSON\n"
-                            "\n"
-                            "examples:\n"
-                            "  ridgeline inspect examples/llama3_8b_train_scan.mlir.zst\n"
-                            "  ridgeline inspect - --json < model.mlir\n";
+static const char usage[] =
+    "usage: ridgeline inspect PROGRAM [options]\n"
+    "\n"
+    "Operations, FLOPs, bytes, arithmetic intensity, peak memory and collectives of a "
+    "StableHLO program, in two conventions:\n"
+    "`true` (loops multiplied out, padding not counted, known custom calls counted) and `xla` "
+    "(exactly HloCostAnalysis).\n"
+    "\n" CLI_PROGRAM_HELP "\n"
+    "  --bind ARG=DIMS   fill in dynamic dimensions, e.g. --bind arg0=32x?; of ONNX also --bind batch=8\n"
+    "  --entry NAME      function to start in (default: main)\n"
+    "  --json            JSON instead of tables (docs/json.md)\n"
+    "  -o, --output FILE write to FILE; .json gives JSON\n"
+    "\n"
+    "examples:\n"
+    "  ridgeline inspect examples/llama3_8b_train_scan.mlir.zst\n"
+    "  ridgeline inspect - --json < model.mlir\n";
 
 static int run(int argc, char **argv);
 const struct cli_command cli_inspect = {"inspect", "operations, FLOPs, bytes, peak memory, collectives", usage, run};

@@ -1,5 +1,6 @@
 /* Option parsing for the sub-commands: long and short options anywhere on the line, values with '=' or as the next word. */
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,6 +95,7 @@ static int apply_option(const struct cli_command *command, const struct cli_opti
 int cli_parse(const struct cli_command *command, int argc, char **argv, const struct cli_option *options,
               size_t option_count, const char **positional, size_t capacity, size_t *positional_count, bool *help) {
   bool only_positional = false;
+  uint64_t given = 0; /* bit i: options[i] of one value; no command has 64 */
   *positional_count = 0;
   *help = false;
   for (int i = 0; i < argc; i++) {
@@ -125,6 +127,11 @@ int cli_parse(const struct cli_command *command, int argc, char **argv, const st
       }
       value = argv[++i];
     }
+    uint64_t bit = option->text ? UINT64_C(1) << (option - options) : 0;
+    if (given & bit) {
+      return cli_usage_error(command, "--%s is given twice", option->name);
+    }
+    given |= bit;
     int status = apply_option(command, option, value);
     if (status != CLI_OK) {
       return status;

@@ -30,11 +30,28 @@ static FILE *open_target(struct cli_output *output) {
   return length > 0 && (size_t)length < sizeof output->temporary ? fopen(output->temporary, "wb") : NULL;
 }
 
+static bool ends_with(const char *text, const char *end) {
+  size_t a = strlen(text), b = strlen(end);
+  return a >= b && strcasecmp(text + a - b, end) == 0;
+}
+
+int cli_output_check(const char *path) {
+  if (!path || (!ends_with(path, ".gz") && !ends_with(path, ".zst"))) {
+    return CLI_OK;
+  }
+  fprintf(stderr, "ridgeline: cannot write '%s': output is not compressed, give it a name without .gz or .zst\n", path);
+  return CLI_USAGE;
+}
+
 int cli_output_open(struct cli_output *output, const char *path) {
   *output = (struct cli_output){.stream = stdout, .path = path};
   if (!path || strcmp(path, "-") == 0) {
     output->path = NULL;
     return CLI_OK;
+  }
+  int named = cli_output_check(path);
+  if (named != CLI_OK) {
+    return named;
   }
   errno = ENAMETOOLONG;
   output->stream = resolve_target(path, output) ? open_target(output) : NULL;
@@ -43,11 +60,6 @@ int cli_output_open(struct cli_output *output, const char *path) {
     return CLI_FAILED;
   }
   return CLI_OK;
-}
-
-static bool ends_with(const char *text, const char *end) {
-  size_t a = strlen(text), b = strlen(end);
-  return a >= b && strcasecmp(text + a - b, end) == 0;
 }
 
 rdg_format cli_output_format(const char *path, bool json, bool with_trace) {

@@ -9,11 +9,14 @@
 static const char usage[] =
     "usage: ridgeline run PROGRAM [INPUT...] [options]\n"
     "\n"
-    "Runs a StableHLO program with the reference interpreter and prints its results. Inputs are .npy files in the "
-    "order of\n"
-    "the parameters, or .npz archives with arrays named as the parameters are (arg0, ..., or what the framework named "
-    "them) or\n"
-    "arr_0, arr_1, ... Exit status 1 when a check in the program fails (check.expect_eq and its like).\n"
+    "Runs a program with the reference interpreter and prints its results. Inputs are .npy files in the order of the\n"
+    "parameters, or .npz archives with arrays named as the parameters are. Exit status 1 when a check in the program "
+    "fails\n"
+    "(check.expect_eq and its like).\n"
+    "\n" CLI_PROGRAM_HELP "\n"
+    "Names of parameters: arg0, arg1, ... (also 0, 1, ... and arr_0, arr_1, ...), and those that a framework gave as "
+    "attributes\n"
+    "(jax.arg_info, onnx.name, ...); the %names of MLIR text and those of HLO parameters are not kept.\n"
     "\n"
     "  --input NAME=FILE  the input of one parameter, by name or number\n"
     "  --args LIST        inputs as attributes: '[dense<[1, 2]> : tensor<2xi32>, dense<0.5> : tensor<f32>]'\n"
@@ -23,7 +26,8 @@ static const char usage[] =
     "  --json             JSON (docs/json.md)\n"
     "  --full             print every element; else tensors of more than 1,000 are abbreviated (JSON: left out)\n"
     "  --entry NAME       function to run (default: main)\n"
-    "  --bind ARG=DIMS    fill in dynamic dimensions, e.g. --bind arg0=32x?; inputs do it, too\n"
+    "  --bind ARG=DIMS    fill in dynamic dimensions, e.g. --bind arg0=32x?; inputs do it, too, except those\n"
+    "                     of ONNX, whose dimensions are named: --bind batch=8\n"
     "  --replicas R       run on a grid of R replicas ...\n"
     "  --partitions P     ... and P partitions, in parallel, each with the same inputs\n"
     "  --per-process      there are inputs for each process: those of replica 0, partition 0 first, then of partition "
@@ -39,7 +43,7 @@ static const char usage[] =
     "  ridgeline run add.mlir --args '[dense<[1, 2]> : tensor<2xi32>, dense<3> : tensor<2xi32>]'\n"
     "  ridgeline run model.mlir x.npy --seed 0 --memory 32GiB      # the other inputs are random\n"
     "  ridgeline run all_reduce.mlir --replicas 4 x0.npy x1.npy x2.npy x3.npy --per-process\n"
-    "  ridgeline run --split tests/interp/control.mlir\n";
+    "  ridgeline run --split tests/interp/norms.mlir\n";
 
 static int run(int argc, char **argv);
 const struct cli_command cli_run = {"run", "what a program computes: the reference interpreter", usage, run};
@@ -125,6 +129,9 @@ static int read_options(struct request *r) {
   if (r->split && (r->json || r->output)) {
     return cli_usage_error(&cli_run, "--split counts the units that pass, it writes no results");
   }
+  if (cli_output_check(r->output) != CLI_OK) { /* before a long run */
+    return CLI_USAGE;
+  }
   r->options = (rdg_run_options){.memory_budget_bytes = memory,
                                  .operation_budget = operations,
                                  .max_depth = (unsigned)depth,
@@ -189,10 +196,17 @@ static size_t find_input(const struct slots *s, const char *name) {
   return slot < s->count ? slot : number_after(name, "", s->count);
 }
 
+/* Names the inputs that there are, of many the first. */
 static int no_such_input(const struct slots *s, const char *where, const char *name) {
-  return cli_usage_error(&cli_run, "%s: the program has no input '%s'; it has %zu%s%s%s", where, name, s->per_process,
-                         s->per_process ? ", the first is '" : "", s->per_process ? input_name(s, 0) : "",
-                         s->per_process ? "'" : "");
+  enum { NAMES_SHOWN = 20, NAMES_BYTES = 2048 };
+  char names[NAMES_BYTES] = "";
+  size_t length = 0, shown = 0;
+  while (shown < s->per_process && shown < NAMES_SHOWN && length < NAMES_BYTES / 2) {
+    length += (size_t)snprintf(names + length, 512, "%s'%.*s'", shown ? ", " : ": ", 400, input_name(s, shown));
+    shown++;
+  }
+  return cli_usage_error(&cli_run, "%s: the program has no input '%s'; it has %zu%s%s", where, name, s->per_process,
+                         names, shown < s->per_process ? ", ..." : "");
 }
 
 /* Takes what a call made; false after diagnostics. */

@@ -45,11 +45,9 @@ static bool is_small(const struct ir_module *m, struct ir_type type) {
   return is_empty || (!overflows && bytes <= default_budget_bytes);
 }
 
-static enum status add_attributes(rdg_context *ctx, const struct ir_module *m, rdg_arrays *arrays) {
-  struct ir_op function = ir_function_find(m, "f");
-  struct ir_attr list = function.id ? ir_op_attr(m, function, "args") : (struct ir_attr){0};
-  bool is_list = list.id && ir_attr_get(m, list)->kind == IR_ATTR_ARRAY;
-  for (uint64_t i = 0; is_list && i < ir_attr_length(m, list); i++) {
+static enum status add_attributes(rdg_context *ctx, const struct ir_module *m, struct ir_attr list,
+                                  rdg_arrays *arrays) {
+  for (uint64_t i = 0; i < ir_attr_length(m, list); i++) {
     struct ir_attr item = {m->lists.data[ir_attr_get(m, list)->list_first + i]};
     const struct ir_attr_data *data = ir_attr_get(m, item);
     bool is_tensor = data->kind == IR_ATTR_DENSE && ir_type_is_static(m, data->type);
@@ -71,23 +69,17 @@ static enum status add_attributes(rdg_context *ctx, const struct ir_module *m, r
   return STATUS_OK;
 }
 
-/* The text as the attribute of a function; messages have columns of the text as given. */
 rdg_status rdg_arrays_parse(rdg_context *ctx, const char *text, rdg_arrays **arrays) {
   api_begin(ctx);
-  static const char head[] = "func.func private @f() attributes {args = ";
-  struct strbuf program = {0};
   struct ir_module *module = NULL;
-  bool has_brackets = text[strspn(text, " \t\n")] == '[';
+  struct ir_attr list;
+  struct source source = {"arguments", text, strlen(text)};
   *arrays = calloc(1, sizeof **arrays);
-  strbuf_puts(&program, head);
-  strbuf_printf(&program, has_brackets ? "\n%s}" : "[\n%s]}", text);
-  struct source source = {"arguments", strbuf_text(&program), program.length};
-  enum status status = *arrays && !program.failed ? mlir_parse(&source, NULL, &ctx->diags, &module) : STATUS_MEMORY;
+  enum status status = *arrays ? mlir_parse_list(&source, &ctx->diags, &module, &list) : STATUS_MEMORY;
   if (status == STATUS_OK) {
-    status = add_attributes(ctx, module, *arrays);
+    status = add_attributes(ctx, module, list, *arrays);
   }
   ir_module_free(module);
-  strbuf_release(&program);
   if (status != STATUS_OK) {
     rdg_arrays_free(*arrays);
     *arrays = NULL;

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "api/api_inputs.h"
+#include "mlir/mlir.h"
 #include "report/report.h"
 
 static const uint64_t default_memory_bytes = (uint64_t)8 << 30; /* as the interpreter's */
@@ -13,6 +14,7 @@ struct rdg_run_result {
   size_t owned_count;
   const struct interp_value **leaves; /* tensors in them: processes * per_process */
   const char **types; /* of the leaves of one process, as the program spells them */
+  const char **quantized; /* element types of the same, where they are quantized; else NULL */
   size_t processes, per_process;
   unsigned replicas, partitions;
   char *program; /* name */
@@ -36,6 +38,20 @@ static bool add_leaves(const struct interp_value *value, const struct interp_val
   return ok;
 }
 
+/* The quantized element type of a result as MLIR spells it; NULL in *text when the type has none. */
+static bool quantized_text(const struct ir_module *m, struct ir_type type, struct arena *arena, const char **text) {
+  const struct ir_type_data *data = ir_type_get(m, type);
+  *text = NULL;
+  if (data->element.id == 0 || ir_type_get(m, data->element)->kind != IR_TYPE_QUANTIZED) {
+    return true;
+  }
+  struct strbuf out = {0};
+  mlir_print_type(m, data->element, &out);
+  *text = out.failed ? NULL : arena_strndup(arena, strbuf_text(&out), out.length);
+  strbuf_release(&out);
+  return *text != NULL;
+}
+
 static rdg_status take_leaves(const rdg_program *program, rdg_run_result *result) {
   size_t per_process = program->outputs.count, count = 0;
   size_t values = result->owned_count / result->processes;
@@ -43,14 +59,17 @@ static rdg_status take_leaves(const rdg_program *program, rdg_run_result *result
   result->per_process = per_process;
   result->leaves = arena_calloc(&result->arena, result->processes * per_process + 1, sizeof *result->leaves);
   result->types = arena_calloc(&result->arena, per_process + 1, sizeof *result->types);
-  for (size_t i = 0; result->types && i < per_process; i++) {
+  result->quantized = arena_calloc(&result->arena, per_process + 1, sizeof *result->quantized);
+  for (size_t i = 0; result->types && result->quantized && i < per_process; i++) {
     const char *type = program->outputs.entries[i].type;
     result->types[i] = arena_strndup(&result->arena, type, strlen(type));
-    if (!result->types[i]) {
+    if (!result->types[i]
+        || !quantized_text(program->program->module, program->outputs.types[i], &result->arena,
+                           &result->quantized[i])) {
       return RDG_ERROR_MEMORY;
     }
   }
-  if (!result->leaves || !result->types) {
+  if (!result->leaves || !result->types || !result->quantized) {
     return RDG_ERROR_MEMORY;
   }
   bool ok = true;
@@ -239,7 +258,7 @@ static rdg_status write_text(rdg_context *ctx, const rdg_run_result *result, uin
     if (result->processes > 1 && i % result->per_process == 0) {
       strbuf_printf(&out, "replica %zu, partition %zu:\n", process / result->partitions, process % result->partitions);
     }
-    interp_print_short(result->leaves[i], limit, &out);
+    interp_print_as(result->leaves[i], result->quantized[i % result->per_process], limit, &out);
     strbuf_putc(&out, '\n');
     status = api_flush(ctx, &out, sink);
   }

@@ -58,6 +58,8 @@ void interp_print(const struct interp_value *value, struct strbuf *out);
  * dimension, "..." for what is between. */
 enum { INTERP_EDGE = 3 };
 void interp_print_short(const struct interp_value *value, uint64_t limit, struct strbuf *out);
+/* The same with another spelling of a tensor's element type, for stored integers of a quantized one; NULL = none. */
+void interp_print_as(const struct interp_value *value, const char *element, uint64_t limit, struct strbuf *out);
 
 struct interp_options {
   uint64_t memory_budget_bytes; /* of live values, the arguments among them; 0 = 8 GiB */

@@ -30,7 +30,9 @@ static bool gather_operands(struct interp_call *call, uint32_t count, struct gat
     return false;
   }
   if (g->group.count == 0) {
-    return interp_wrong(call, "the process is in none of its groups");
+    const struct interp_process *self = call->frame->process;
+    return interp_wrong(call, "the process of replica %u, partition %u is in none of its groups", self->replica,
+                        self->partition);
   }
   g->values = calloc((size_t)g->group.count * count + 1, sizeof(struct interp_value *));
   if (!g->values) {

@@ -90,11 +90,12 @@ static void announce(struct interp_grid *grid) {
 }
 
 static bool report_stuck(struct interp_call *call, const char *what) {
-  struct interp_run *run = call->frame->process->run;
-  if (atomic_exchange(&run->has_failed, true)) {
+  const struct interp_process *self = call->frame->process;
+  if (atomic_exchange(&self->run->has_failed, true)) {
     return false; /* another process has said why */
   }
-  return interp_report(call, DIAG_E0705_DEADLOCK, "waits for ever for %s", what);
+  return interp_report(call, DIAG_E0705_DEADLOCK, "waits for ever for %s (replica %u, partition %u)", what,
+                       self->replica, self->partition);
 }
 
 /* ---- meetings -------------------------------------------------------------------------------------------------------------- */
@@ -178,6 +179,8 @@ bool interp_meet(struct interp_call *call, const struct interp_group *group, int
     announce(grid);
   }
   bool ok = wait_until(call, is_complete, m);
+  char missing[80];
+  (void)snprintf(missing, sizeof missing, "the other members of its group: %u of %u came", m->arrived, m->member_count);
   for (uint64_t i = 0; ok && i < (uint64_t)m->member_count * count; i++) {
     interp_retain(m->values[i]);
     all[i] = m->values[i];
@@ -186,7 +189,7 @@ bool interp_meet(struct interp_call *call, const struct interp_group *group, int
     close_meeting(grid, m);
   }
   pthread_mutex_unlock(&grid->lock);
-  return ok || report_stuck(call, "the other members of its group");
+  return ok || report_stuck(call, missing);
 }
 
 /* ---- channels ---------------------------------------------------------------------------------------------------------------- */
@@ -305,6 +308,24 @@ static enum grouping grouping_of(const struct interp_call *call) {
   }
 }
 
+static const char *plural(uint64_t count) {
+  return count == 1 ? "" : "s";
+}
+
+static bool wrong_id(struct interp_call *call, enum grouping grouping, int64_t id, bool is_repeated) {
+  static const char *const names[] = {[CROSS_REPLICA] = "replica",
+                                      [CROSS_PARTITION] = "partition",
+                                      [CROSS_REPLICA_AND_PARTITION] = "replica",
+                                      [FLATTENED_IDS] = "device"};
+  uint32_t replicas = interp_replicas(call->frame->process), partitions = interp_partitions(call->frame->process);
+  if (is_repeated) {
+    return interp_wrong(call, "a group names %s %" PRId64 " once too often", names[grouping], id);
+  }
+  return interp_wrong(call,
+                      "a group names %s %" PRId64 ", but the run has %u replica%s and %u partition%s: run it on more",
+                      names[grouping], id, replicas, plural(replicas), partitions, plural(partitions));
+}
+
 /* Processes that one row of ids names, seen from this process; members has room for every process. */
 static bool members_of_row(struct interp_call *call, enum grouping grouping, const int64_t *ids, uint32_t count,
                            struct interp_group *group) {
@@ -321,7 +342,7 @@ static bool members_of_row(struct interp_call *call, enum grouping grouping, con
         continue; /* -1 fills up shorter groups */
       }
       if (id >= limit || n == most) {
-        return interp_wrong(call, "a group names device %" PRId64 " of %" PRIu64, ids[i], limit);
+        return wrong_id(call, grouping, ids[i], id < limit);
       }
       uint64_t member = grouping == FLATTENED_IDS     ? id
                         : grouping == CROSS_PARTITION ? (uint64_t)self->replica * partitions + id

@@ -201,6 +201,10 @@ void interp_print(const struct interp_value *value, struct strbuf *out) {
 }
 
 void interp_print_short(const struct interp_value *value, uint64_t limit, struct strbuf *out) {
+  interp_print_as(value, NULL, limit, out);
+}
+
+void interp_print_as(const struct interp_value *value, const char *element, uint64_t limit, struct strbuf *out) {
   if (value->kind != INTERP_TENSOR) {
     strbuf_puts(out, value->kind == INTERP_TOKEN ? "token" : value->kind == INTERP_TUPLE ? "tuple (\n" : "future (\n");
     for (uint64_t i = 0; i < value->count; i++) {
@@ -214,7 +218,7 @@ void interp_print_short(const struct interp_value *value, uint64_t limit, struct
   for (uint32_t i = 0; i < value->rank; i++) {
     strbuf_printf(out, "%" PRId64 "x", value->dims[i]);
   }
-  strbuf_printf(out, "%s> {", dtype_name((enum dtype)value->dtype));
+  strbuf_printf(out, "%s> {", element ? element : dtype_name((enum dtype)value->dtype));
   if (value->rank == 0) {
     print_element(value, 0, out);
     strbuf_puts(out, "}");

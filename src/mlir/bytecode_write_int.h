@@ -125,7 +125,8 @@ struct bw_writer {
 enum bw_value_flag {
   BW_PLAIN_TYPE = 1 << 0, /* defined by an operation that is not VHLO: its type is a builtin one */
   BW_NEEDS_CAST = 1 << 1, /* such a value that VHLO uses */
-  BW_DEFINED = 1 << 2
+  BW_DEFINED = 1 << 2,
+  BW_REFUSED = 1 << 3 /* defined by an operation that was refused: its users have nothing to add */
 };
 
 /* ---- bytes (bytecode_write_container.c) ----------------------------------------------------------------------------- */

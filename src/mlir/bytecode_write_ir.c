@@ -60,6 +60,10 @@ static bool scan_operands(struct bw_writer *w, struct ir_op op, bool is_vhlo, ui
   bool ok = true;
   for (uint32_t i = 0; i < ir_op_get(w->m, op)->operand_count; i++) {
     struct ir_value value = ir_op_operand(w->m, op, i);
+    if (w->value_flags[value.id] & BW_REFUSED) {
+      ok = false;
+      continue;
+    }
     if (!(w->value_flags[value.id] & BW_DEFINED)) {
       bw_report(w, op, DIAG_E0114_NOT_PORTABLE,
                 "a use of a value before its definition cannot be in a portable artifact");
@@ -137,12 +141,20 @@ static bool scan_counts(struct bw_writer *w, struct ir_op op) {
   return true;
 }
 
+/* Regions and users of what is refused say no more. */
+static bool refuse_results(struct bw_writer *w, struct ir_op op) {
+  for (uint32_t i = 0; i < ir_op_get(w->m, op)->result_count; i++) {
+    w->value_flags[ir_op_result(w->m, op, i).id] |= BW_REFUSED;
+  }
+  return false;
+}
+
 /* `level`: of the region that the operation is in. */
 static bool scan_op(struct bw_writer *w, struct ir_op op, uint32_t level, uint32_t *outermost) {
   const struct ir_op_data *data = ir_op_get(w->m, op);
   bool is_vhlo = bw_is_vhlo(w, op);
   if (!scan_counts(w, op) || !bw_op_form(w, op) || !scan_location(w, op)) {
-    return false; /* regions of what is refused say no more */
+    return refuse_results(w, op);
   }
   if (!bw_deeper(w)) {
     bw_report(w, op, DIAG_E0005_LIMIT, "%s", strbuf_text(&w->why));

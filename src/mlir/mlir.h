@@ -33,6 +33,11 @@ enum status mlir_parse_piece(const struct source *source, size_t start, size_t e
                              const struct mlir_parse_options *options, struct diag_list *diags,
                              struct ir_module **module);
 
+/* Attributes by themselves, `[a, b, ...]` or the same without brackets, as one array attribute of a new module. Places of
+ * messages are those of `source`; aliases are not known. */
+enum status mlir_parse_list(const struct source *source, struct diag_list *diags, struct ir_module **module,
+                            struct ir_attr *list);
+
 enum mlir_form { MLIR_PRETTY, MLIR_GENERIC };
 
 struct mlir_print_options {

@@ -22,7 +22,9 @@ static const struct {
 
 static struct op_name *make_op_name(struct parser *p, struct lex_span span, uint32_t hash) {
   struct lex_span full = span;
-  if (memchr(span.text, '.', span.length) == NULL) {
+  if (*span.text == '"') { /* see generic_name_key */
+    full = (struct lex_span){span.text + 1, span.length - 2};
+  } else if (memchr(span.text, '.', span.length) == NULL) {
     for (size_t i = 0; i < sizeof default_names / sizeof *default_names; i++) {
       if (lex_span_is(span, default_names[i].name)) {
         full = (struct lex_span){default_names[i].full, strlen(default_names[i].full)};
@@ -409,6 +411,13 @@ static bool generic_properties(struct parser *p, struct op_state *op) {
   return true;
 }
 
+/* In quotes a name means itself: "func" is no func.func. Names without a dialect are looked up with their quotes, so that
+ * they are apart from the bare words. */
+static struct lex_span generic_name_key(struct lex_span raw) {
+  bool has_dialect = memchr(raw.text, '.', raw.length) != NULL;
+  return has_dialect ? raw : (struct lex_span){raw.text - 1, raw.length + 2};
+}
+
 static bool generic_op(struct parser *p, struct op_state *op) {
   struct lex_span raw;
   const char *start = p->lx.cursor;
@@ -425,7 +434,7 @@ static bool generic_op(struct parser *p, struct op_state *op) {
                          "an operation name consists of letters, digits, '_', '$', '.' and '-'");
     }
   }
-  op->name = parse_op_name(p, raw);
+  op->name = parse_op_name(p, generic_name_key(raw));
   if (op->name == NULL) {
     return parse_memory(p);
   }

@@ -101,8 +101,7 @@ static void note(struct run_result *result, const struct diag_list *diags, const
 
 enum { MAX_ARGUMENTS = 8 };
 
-/* Arguments that the RUN line gives as --args="[dense<1> : tensor<2xi32>, ...]"; their number. They are read as an attribute
- * of a function. */
+/* Arguments that the RUN line gives as --args="[dense<1> : tensor<2xi32>, ...]"; their number. */
 static uint32_t read_arguments(const struct source *source, struct interp_value **arguments) {
   const char *at = strstr(source->text, "--args=\"["), *end = at ? strchr(at + 8, '"') : NULL;
   struct strbuf text = {0};
@@ -113,12 +112,10 @@ static uint32_t read_arguments(const struct source *source, struct interp_value 
     return 0;
   }
   diag_init(&diags);
-  strbuf_puts(&text, "func.func private @f() attributes {args = ");
   strbuf_add(&text, at + 8, (size_t)(end - at - 8));
-  strbuf_puts(&text, "}");
   struct source line = {"args", strbuf_text(&text), text.length};
-  if (mlir_parse(&line, NULL, &diags, &module) == STATUS_OK) {
-    struct ir_attr list = ir_op_attr(module, ir_function_find(module, "f"), "args");
+  struct ir_attr list;
+  if (mlir_parse_list(&line, &diags, &module, &list) == STATUS_OK) {
     for (uint64_t i = 0; i < ir_attr_length(module, list) && count < MAX_ARGUMENTS; i++) {
       struct ir_attr item = {module->lists.data[ir_attr_get(module, list)->list_first + i]};
       arguments[count] = interp_from_attr(module, item);

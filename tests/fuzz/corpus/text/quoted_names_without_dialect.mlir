@@ -1,0 +1,8 @@
+"func"() : () -> ()
+"module"() ({
+}) : () -> ()
+func.func @f() {
+  "call"() {callee = @f} : () -> ()
+  "return"() : () -> ()
+  return
+}
