@@ -198,8 +198,12 @@ static void put_factor(int64_t factor, struct strbuf *out) {
 
 /* [i, jk] : the factors of one dimension stand together */
 static bool dim_mapping(struct bc_reader *r, struct bc_cursor *c, struct strbuf *out) {
+  const uint8_t *at = c->at;
   if (!bc_svarints(r, c)) {
     return false;
+  }
+  if (r->dims.count == 0) {
+    return bc_error(r, at, "a dimension of a sharding rule without factors");
   }
   for (size_t i = 0; i < r->dims.count; i++) {
     put_factor(r->dims.data[i], out);
