@@ -30,13 +30,13 @@ class LeftOut(Exception):
 # ---- inputs ----------------------------------------------------------------------------------------------------------------
 
 def special_values(dtype, names):
-    """Of a type, for a program with these primitives. What a sum of numbers near the end of the range gives depends on the
-    order of its terms; what infinite numbers give in a convolution, an FFT or complex products, on which products with zeros
-    are left out."""
+    """Of a type, for a program with these primitives. What a sum or product of numbers near an end of the range gives
+    depends on the order of its terms; what infinite numbers give in a convolution, an FFT or complex products, on
+    which products with zeros are left out."""
     kind = run_noise.real_type(dtype)
     if jnp.issubdtype(kind, jnp.floating):
         info = jnp.finfo(kind)
-        if names & {"fft", *run_noise.SUMS}:
+        if names & {"fft", "reduce_prod", "cumprod", *run_noise.SUMS}:
             infinite = [] if names & {"fft", "conv_general_dilated", "complex"} else [numpy.nan, numpy.inf, -numpy.inf]
             return numpy.array([0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 10.0, *infinite]).astype(kind)
         values = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 1.5, 2.5, -2.5, 3.0, numpy.nan, numpy.inf, -numpy.inf, float(info.max),

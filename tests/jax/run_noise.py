@@ -136,7 +136,8 @@ class Noise:
             return out
         self.moved[name] = self.moved.get(name, 0) + 1
         magnitudes = self.magnitudes(eqn, operands)
-        return [self.move(v, units=STEPS.get(name, ULPS)) if m is None else self.move(v, *m) for v, m in zip(out, magnitudes or [None] * len(out))]
+        own = (None, STEPS.get(name, ULPS))
+        return [self.move(v, *(m or own)) for v, m in zip(out, magnitudes or [None] * len(out))]
 
     @staticmethod
     def bind(eqn, operands):
