@@ -188,12 +188,16 @@ static bool sharding(struct bc_reader *r, struct bc_cursor *c, uint64_t code, st
 /* ---- op_sharding_rule ----------------------------------------------------------------------------------------------- */
 
 /* Name of a factor: i to z, then z_1, z_2 ... */
-static void put_factor(int64_t factor, struct strbuf *out) {
-  if (factor >= 0 && factor < 18) {
+static bool put_factor(struct bc_reader *r, const uint8_t *at, int64_t factor, struct strbuf *out) {
+  if (factor < 0) {
+    return bc_error(r, at, "factor %lld of a sharding rule", (long long)factor);
+  }
+  if (factor < 18) {
     strbuf_putc(out, (char)('i' + factor));
   } else {
     strbuf_printf(out, "z_%lld", (long long)factor - 17);
   }
+  return true;
 }
 
 /* [i, jk] : the factors of one dimension stand together */
@@ -205,22 +209,22 @@ static bool dim_mapping(struct bc_reader *r, struct bc_cursor *c, struct strbuf 
   if (r->dims.count == 0) {
     return bc_error(r, at, "a dimension of a sharding rule without factors");
   }
-  for (size_t i = 0; i < r->dims.count; i++) {
-    put_factor(r->dims.data[i], out);
+  bool ok = true;
+  for (size_t i = 0; ok && i < r->dims.count; i++) {
+    ok = put_factor(r, at, r->dims.data[i], out);
   }
-  return true;
+  return ok;
 }
 
 static bool put_factors(struct bc_reader *r, struct bc_cursor *c, const char *name, struct strbuf *out) {
-  if (!bc_svarints(r, c)) {
-    return false;
-  }
-  for (size_t i = 0; i < r->dims.count; i++) {
+  const uint8_t *at = c->at;
+  bool ok = bc_svarints(r, c);
+  for (size_t i = 0; ok && i < r->dims.count; i++) {
     strbuf_puts(out, i ? ", " : name);
-    put_factor(r->dims.data[i], out);
+    ok = put_factor(r, at, r->dims.data[i], out);
   }
-  strbuf_puts(out, r->dims.count ? "}" : "");
-  return true;
+  strbuf_puts(out, ok && r->dims.count ? "}" : "");
+  return ok;
 }
 
 /* ([i, j])->([i, j]) {i=8, j=8} reduction={j}, custom */
@@ -230,7 +234,7 @@ static bool rule(struct bc_reader *r, struct bc_cursor *c, struct strbuf *out) {
   bool ok = bc_svarints(r, c);
   for (size_t i = 0; ok && i < r->dims.count; i++) {
     strbuf_puts(&sizes, i ? ", " : "");
-    put_factor((int64_t)i, &sizes);
+    (void)put_factor(r, c->at, (int64_t)i, &sizes); /* never negative */
     strbuf_putc(&sizes, '=');
     strbuf_put_i64(&sizes, r->dims.data[i]);
   }
