@@ -36,8 +36,8 @@ static bool is_external(const struct onnx_tensor *t) {
 static void unpack(const uint8_t *packed, enum dtype dtype, int64_t count, uint8_t *to) {
   unsigned bits = dtype_bits(dtype), per_byte = 8 / bits, mask = (1u << bits) - 1;
   for (uint64_t i = 0; i < (uint64_t)count; i++) {
-    unsigned shift = bits * (unsigned)(i % per_byte);
-    to[i] = (uint8_t)(packed[i / per_byte] >> shift & mask);
+    unsigned byte = packed[i / per_byte], shift = bits * (unsigned)(i % per_byte);
+    to[i] = (uint8_t)(byte >> shift & mask);
   }
 }
 
