@@ -459,10 +459,15 @@ static bool complex_type(struct bc_reader *r, struct bc_cursor *c, struct ir_typ
   return true;
 }
 
-static bool unranked_type(struct bc_reader *r, struct bc_cursor *c, struct ir_type *type) {
+bool bc_unranked_type(struct bc_reader *r, struct bc_cursor *c, struct ir_type *type) {
   struct ir_type element;
+  const uint8_t *at = c->at;
   if (!bc_type(r, c, &element)) {
     return false;
+  }
+  uint8_t kind = ir_type_get(r->m, element)->kind;
+  if (kind != IR_TYPE_SCALAR && kind != IR_TYPE_QUANTIZED) {
+    return bc_error(r, at, "a tensor cannot have elements of this type");
   }
   *type = ir_type_unranked(r->m, element);
   return bc_made_type(r, *type);
@@ -499,7 +504,7 @@ bool bc_builtin_type(struct bc_reader *r, struct bc_cursor *c, struct ir_type *t
   case BUILTIN_T_MEMREF:
     return memref_type(r, c, type);
   case BUILTIN_T_UNRANKED_TENSOR:
-    return unranked_type(r, c, type);
+    return bc_unranked_type(r, c, type);
   default:
     return bc_unknown(r, at, "builtin type %llu", (unsigned long long)code);
   }

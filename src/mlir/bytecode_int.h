@@ -250,6 +250,8 @@ bool bc_type_attr(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr
 bool bc_number_attr(struct bc_reader *r, struct bc_cursor *c, struct ir_attr *attr);
 /* DENSE of raw bytes as MLIR holds them. */
 bool bc_dense(struct bc_reader *r, struct ir_type type, struct bc_cursor blob, struct ir_attr *attr);
+/* Tensor without a rank; reads its element. */
+bool bc_unranked_type(struct bc_reader *r, struct bc_cursor *c, struct ir_type *type);
 /* Tensor or memref of dims; checks them and the element. */
 bool bc_shaped(struct bc_reader *r, const uint8_t *at, bool is_memref, struct ir_type element, struct ir_attr encoding,
                struct ir_type *type);

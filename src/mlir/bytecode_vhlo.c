@@ -363,20 +363,6 @@ static bool complex_type(struct bc_reader *r, struct bc_cursor *c, struct ir_typ
   return true;
 }
 
-static bool unranked_type(struct bc_reader *r, struct bc_cursor *c, struct ir_type *type) {
-  struct ir_type element;
-  const uint8_t *at = c->at;
-  if (!bc_type(r, c, &element)) {
-    return false;
-  }
-  uint8_t kind = ir_type_get(r->m, element)->kind;
-  if (kind != IR_TYPE_SCALAR && kind != IR_TYPE_QUANTIZED) {
-    return bc_error(r, at, "a tensor cannot have elements of this type");
-  }
-  *type = ir_type_unranked(r->m, element);
-  return bc_made_type(r, *type);
-}
-
 /* ---- quantized types ---------------------------------------------------------------------------------------------------- */
 
 /* Flags, storage and expressed type. The flag says whether the storage is signed, its type has the width only. */
@@ -496,7 +482,7 @@ bool bc_vhlo_type(struct bc_reader *r, struct bc_cursor *c, struct ir_type *type
   case VHLO_T_QUANTIZED_AXIS:
     return quantized_axis_type(r, c, type);
   case VHLO_T_UNRANKED:
-    return unranked_type(r, c, type);
+    return bc_unranked_type(r, c, type);
   case VHLO_T_WITNESS:
     *type = ir_type_opaque(r->m, "!shape.witness", strlen("!shape.witness"));
     return bc_made_type(r, *type);
