@@ -26,7 +26,7 @@ static const char *read_number(const char *at, int64_t *out) {
     return NULL;
   }
   *out = strtoll(at, &end, 10);
-  return end;
+  return end != at ? end : NULL; /* a '-' alone is no number */
 }
 
 static const char *read_quoted(const char *at, struct sharding_name *out) {
