@@ -182,14 +182,41 @@ static bool check_types(const struct subject *s, struct interp_value *const *res
   return true;
 }
 
-/* Whether the bits of two values are the same. */
+/* Part i of two tensors of floats (a complex number has two): the same bits, or both NaN. Which operand an operation takes
+ * the sign and the payload of a NaN from is left open by IEEE 754 (6.2.3, 6.3), and compilers swap operands. */
+static bool same_part(const struct interp_value *a, const struct interp_value *b, enum dtype part, size_t bytes,
+                      uint64_t i) {
+  uint64_t x = 0, y = 0;
+  memcpy(&x, a->data + i * bytes, bytes);
+  memcpy(&y, b->data + i * bytes, bytes);
+  return x == y || (isnan(minifloat_decode(part, x)) && isnan(minifloat_decode(part, y)));
+}
+
+static bool same_tensor(const struct interp_value *a, const struct interp_value *b) {
+  enum dtype part = (enum dtype)a->dtype;
+  uint64_t parts = a->count;
+  if (a->size_bytes == 0 || memcmp(a->data, b->data, a->size_bytes) == 0) {
+    return true;
+  }
+  if (dtype_class_of(part) == DTYPE_CLASS_COMPLEX) {
+    part = part == DTYPE_C64 ? DTYPE_F32 : DTYPE_F64;
+    parts *= 2;
+  }
+  bool is_same = dtype_is_floating(part);
+  for (uint64_t i = 0; is_same && i < parts; i++) {
+    is_same = same_part(a, b, part, (size_t)(a->size_bytes / parts), i);
+  }
+  return is_same;
+}
+
+/* Whether two values are the same, bit for bit but for NaN. */
 static bool same_value(const struct interp_value *a, const struct interp_value *b) {
   if (a->kind != b->kind || a->count != b->count || a->dtype != b->dtype || a->size_bytes != b->size_bytes) {
     return false;
   }
   bool is_same = true;
   if (a->kind == INTERP_TENSOR) {
-    return a->size_bytes == 0 || memcmp(a->data, b->data, a->size_bytes) == 0;
+    return same_tensor(a, b);
   }
   for (uint64_t i = 0; is_same && a->kind == INTERP_TUPLE && i < a->count; i++) {
     is_same = same_value(a->parts[i], b->parts[i]);

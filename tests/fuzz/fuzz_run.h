@@ -10,7 +10,7 @@ struct fuzz_run_budget {
 };
 
 /* Text → module → inferred → run on inputs made from the seed: results have the types that the function states; the plain
- * path gives the same, bit for bit where no sum of floats may be taken in another order; the printed program, read again,
+ * path gives the same, bit for bit but for NaN, where no sum of floats may be taken in another order; the printed program, read again,
  * gives the same bits. FUZZ_REFUSED with the message when the program is not accepted or does not run. */
 enum fuzz_outcome fuzz_check_run(const char *text, size_t length, uint64_t seed, const struct fuzz_run_budget *budget,
                                  struct strbuf *why);
