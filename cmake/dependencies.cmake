@@ -28,6 +28,17 @@ else()
   message(STATUS "liblapacke-dev is missing: 'ridgeline run' refuses programs that call LAPACK")
 endif()
 
+# Optional: without it `ridgeline plan --policy exact-mip` is refused.
+find_path(rdg_cbc_INCLUDE coin/Cbc_C_Interface.h)
+find_library(rdg_cbc_LIBRARY CbcSolver)
+if(rdg_cbc_INCLUDE AND rdg_cbc_LIBRARY)
+  add_library(rdg_cbc INTERFACE)
+  target_include_directories(rdg_cbc SYSTEM INTERFACE ${rdg_cbc_INCLUDE})
+  target_link_libraries(rdg_cbc INTERFACE ${rdg_cbc_LIBRARY})
+else()
+  message(STATUS "coinor-libcbc-dev is missing: plans are not compared with a mixed-integer program")
+endif()
+
 if(RDG_TESTS)
   rdg_dependency(rdg_cmocka cmocka.h cmocka libcmocka-dev)
 endif()

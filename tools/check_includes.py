@@ -21,12 +21,15 @@ ALLOWED = {
     "kernel": {"hw", "base"},
     "cost": {"kernel", "work", "hw", "base"},
     "lower": {"ir", "analyze", "work", "hw", "base"},
-    "report": {"work", "hw", "base"},
+    "generate": {"ir", "base"},
+    "lp": {"base"},
+    "plan": {"work", "hw", "cost", "lp", "base"},
+    "report": {"plan", "work", "hw", "base"},
     "program": {"io", "mlir", "import", "ir", "analyze", "lower", "work", "hw", "kernel", "cost", "base"},
     "profile": {"store", "io", "kernel", "hw", "report", "base"},
     "calibrate": {"profile", "store", "io", "kernel", "hw", "report", "base"},
     "measure": {"calibrate", "profile", "program", "store", "kernel", "io", "mlir", "import", "ir", "analyze", "lower", "work", "hw", "cost", "report", "base"},
-    "api": {"interp", "measure", "calibrate", "profile", "program", "store", "kernel", "io", "mlir", "import", "ir", "analyze", "lower", "work", "hw", "cost", "report", "base", "ridgeline"},
+    "api": {"plan", "generate", "interp", "measure", "calibrate", "profile", "program", "store", "kernel", "io", "mlir", "import", "ir", "analyze", "lower", "work", "hw", "cost", "report", "base", "ridgeline"},
 }
 THIRD_PARTY = {
     "yaml.h": {"hw"},
@@ -34,6 +37,7 @@ THIRD_PARTY = {
     "sqlite3.h": {"store"},
     "lapacke.h": {"interp"},
     "zip.h": {"io"},
+    "coin/Cbc_C_Interface.h": {"lp"},
     "zlib.h": {"io"},
     "zstd.h": {"io"},
 }

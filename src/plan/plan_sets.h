@@ -1,0 +1,71 @@
+/* Per sort of operator, what it may choose from: Pareto sets of partition plans and preload states with their costs.
+ * plan_sets_build searches all legal partitions (pruned), prices them with a cost model and keeps what some policy could
+ * want; plan_chain_build turns the sets and the program into the abstract chain that policies see. */
+#ifndef RIDGELINE_PLAN_PLAN_SETS_H
+#define RIDGELINE_PLAN_PLAN_SETS_H
+
+#include "plan/plan_chain.h"
+#include "plan/plan_chip.h"
+#include "plan/plan_partition.h"
+#include "plan/plan_program.h"
+
+/* Ingredients of the machine model that the ablation switches. */
+struct plan_features {
+  bool tree_reduction; /* partial sums of r cores in ceil(log2 r) rounds where that is faster; off: linear gathering */
+  bool overlap; /* rotation overlaps with compute, on chips that can */
+};
+
+/* What one partition costs; sizes per core. Times as in plan_chain.h. */
+struct plan_tile_cost {
+  uint64_t hot_bytes; /* all tensors in their execute state, output and stage results included */
+  uint64_t cold_bytes; /* the tensors from memory alone, as this partition holds them before execution */
+  int64_t compute_ps; /* tiles of all stages, all iterations, barriers */
+  int64_t shift_ps; /* link time of rotations, which may overlap */
+  int64_t serial_ps; /* link time of gathering inputs from the chip and of reductions */
+};
+
+/* A cost model is exchangeable: closed forms here, a simulator or a learned one later. */
+struct plan_cost_model {
+  const char *name, *summary;
+  /* False when the partition does not fit the SRAM; `cost` then holds the sizes alone. */
+  bool (*tile)(const struct plan_chip *chip, const struct plan_features *features, const struct plan_program *program,
+               const struct plan_operator *op, const struct plan_partition *partition, struct plan_tile_cost *cost);
+  /* Loading the tensors from memory into the preload state `cold` (same spatial vector, finer temporal factors). */
+  void (*load)(const struct plan_chip *chip, const struct plan_program *program, const struct plan_operator *op,
+               const struct plan_partition *cold, struct plan_preload *load);
+  /* From preload state to execute state; -1 where `hot` is not reachable from `cold`. */
+  int64_t (*distribute_ps)(const struct plan_chip *chip, const struct plan_program *program,
+                           const struct plan_operator *op, const struct plan_partition *cold,
+                           const struct plan_partition *hot);
+};
+extern const struct plan_cost_model plan_cost_closed_form;
+
+/* The partitions behind the options of one plan_choice_set, index for index. */
+struct plan_set {
+  const struct plan_partition *executes; /* choice_set.execute_count of them */
+  const struct plan_partition *preloads; /* choice_set.preload_count */
+  uint64_t plans_seen, plans_pruned; /* spatial vectors skipped by bounds count all their plans as 0 seen, 1 pruned */
+  uint64_t smallest_hot_bytes; /* over all plans: the smallest SRAM that would do for this operator alone */
+};
+
+struct plan_sets {
+  struct arena arena;
+  VEC(struct plan_set) sets; /* one per sort */
+  struct plan_chain chain; /* steps in operator order; choice sets one per sort */
+};
+
+struct plan_set_options {
+  struct plan_features features;
+  const struct plan_cost_model *model; /* NULL = closed forms */
+  uint32_t max_preloads, max_executes; /* options kept per sort; 0 = 12 and 32. What thinning loses at most is in
+                                        * plan_choice_set.loss_ps */
+  uint32_t threads; /* 0 = 1; results do not depend on it */
+};
+
+/* E0804 with operator, bytes and the smallest SRAM that would do when some operator fits in no partition; all such
+ * operators are reported. */
+enum status plan_sets_build(const struct plan_program *program, const struct plan_chip *chip,
+                            const struct plan_set_options *options, struct diag_list *diags, struct plan_sets *sets);
+void plan_sets_release(struct plan_sets *sets);
+
+#endif
