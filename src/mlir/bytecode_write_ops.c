@@ -137,6 +137,19 @@ static bool fits_rule(const struct ir_module *m, int rule, const struct ir_attr_
   return fits;
 }
 
+/* False when the operation's table says that the attribute is a list of numbers, and it is something else. */
+static bool fits_form(const struct bw_writer *w, struct ir_op op, const char *word, size_t length,
+                      const struct ir_attr_data *attr) {
+  size_t count;
+  const struct mlir_op_attr *rows = mlir_op_attrs((enum ir_opcode)ir_op_get(w->m, op)->opcode, &count);
+  for (size_t i = 0; i < count; i++) {
+    if (is_word(rows[i].name, word, length)) {
+      return rows[i].form == MLIR_FORM_ANY || attr->kind == IR_ATTR_DENSE_ARRAY || attr->kind == IR_ATTR_DENSE;
+    }
+  }
+  return true;
+}
+
 static struct ir_attr attr_of(const struct bw_writer *w, struct ir_op op, const char *word, size_t length) {
   const struct ir_op_data *data = ir_op_get(w->m, op);
   for (uint32_t i = 0; i < data->attr_count; i++) {
@@ -260,6 +273,9 @@ static struct bw_ref make_property(struct bw_writer *w, struct ir_op op, uint16_
   const struct vhlo_default_row *row = default_of(opcode, word, length);
   if (!attr.id) {
     return row ? make_default(w, op, row) : bw_refused(w, "the operation lacks it");
+  }
+  if (!fits_form(w, op, word, length, data)) {
+    return bw_refused(w, "it is no list of numbers");
   }
   return row && row->form == FORM_API && data->kind == IR_ATTR_INTEGER ? bw_vhlo_api(w, data->integer)
                                                                        : bw_vhlo_attr(w, attr);
