@@ -1,5 +1,5 @@
 /* Mixed-integer linear programs through CBC (COIN-OR Branch and Cut, EPL; an optional dependency, linked when present).
- * Rows are added sparse; all variables have bounds. Deterministic: one thread, no time limit but a node limit. */
+ * Rows are added sparse; all variables have finite bounds. Deterministic: one thread, no time limit but a node limit. */
 #ifndef RIDGELINE_LP_LP_MIP_H
 #define RIDGELINE_LP_LP_MIP_H
 

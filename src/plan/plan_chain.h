@@ -32,13 +32,22 @@ struct plan_preload {
 
 #define PLAN_UNREACHABLE INT64_MAX
 
+/* Compute and shift of an option, in turns or overlapped. */
+static inline int64_t plan_main_phase_ps(const struct plan_execute *execute, bool overlaps) {
+  if (overlaps) {
+    return execute->compute_ps > execute->shift_ps ? execute->compute_ps : execute->shift_ps;
+  }
+  return execute->compute_ps + execute->shift_ps;
+}
+
 /* Options of one sort of step; shared by all steps alike. A step without data from memory has one preload state of 0 bytes
  * and 0 ps. Every preload state reaches at least one execute option. */
 struct plan_choice_set {
   uint32_t execute_count, preload_count;
   const struct plan_execute *executes; /* ascending hot_bytes */
   const struct plan_preload *preloads; /* ascending cold_bytes */
-  const int64_t *distribute_ps; /* [preload x execute_count + execute], link time; PLAN_UNREACHABLE */
+  const int64_t *distribute_ps; /* [preload x execute_count + execute], link time; PLAN_UNREACHABLE. What is reachable has
+                                 * hot_bytes >= cold_bytes */
   int64_t loss_ps; /* best duration that was thinned away is at most this much better, per step */
 };
 
@@ -48,6 +57,7 @@ struct plan_step {
   uint32_t layer; /* repetition; UINT32_MAX = none */
 };
 
+/* All sums over a chain stay below 2^56 ps (20 hours) and 2^62 bytes. */
 struct plan_chain {
   uint32_t step_count, set_count;
   const struct plan_step *steps;
@@ -111,6 +121,7 @@ uint32_t plan_schedule_check(const struct plan_chain *chain, const struct plan_s
  *  - while a load of link share s = link / D is under way during a phase of link fraction f, with speeds u of the phase and
  *    w of the load: PRELOAD_FIRST w = 1; alternating phases u = 1 / (1 - f + f / (1 - s)), overlapped ones
  *    u = min(1, (1 - s) / f); EXCHANGE_FIRST u = 1; alternating w = 1 - f, overlapped w = min(1, (1 - f) / s);
+ *    a load with s = 0 and a phase with f = 0 disturb nobody: u = w = 1;
  *  - speeds are constant between events; times are rounded up to picoseconds at events.
  * `contention` false: u = w = 1 always. The timeline's array is the caller's (step_count). */
 void plan_timeline_run(const struct plan_chain *chain, const struct plan_schedule *schedule, bool contention,

@@ -30,10 +30,10 @@ struct plan_partition {
 struct plan_space {
   uint32_t axis_count;
   uint64_t extents[PLAN_AXES_MAX];
-  uint32_t tensor_count; /* up to PLAN_ROTATED_MAX, output last */
-  plan_axis_mask tensors[PLAN_ROTATED_MAX]; /* axes of each */
+  uint32_t tensor_count; /* 1 to PLAN_ROTATED_MAX, output last */
+  plan_axis_mask tensors[PLAN_ROTATED_MAX]; /* axes of each; the last one's factors are temporal[2], others' [0] and [1] */
   uint32_t cores;
-  uint64_t sram_bytes;
+  uint64_t sram_bytes; /* for visitors: the enumeration knows no element sizes and leaves nothing out for it */
 };
 
 /* Which vectors count. The published search has thresholds on utilisation and padding, and a defect that applies the factors
@@ -47,7 +47,7 @@ extern const struct plan_rules plan_rules_published, plan_rules_legal;
 
 /* Called for each spatial vector (false: leave out all plans on it), then for each plan on it (false: end). */
 struct plan_visitor {
-  bool (*spatial)(void *context, const uint32_t *spatial);
+  bool (*spatial)(void *context, const uint32_t *spatial); /* NULL: all */
   bool (*plan)(void *context, const struct plan_partition *partition);
   void *context;
 };

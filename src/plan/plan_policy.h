@@ -47,11 +47,12 @@ extern const struct plan_policy plan_policy_basic, plan_policy_static, plan_poli
 extern const struct plan_policy *const plan_policies[]; /* NULL-terminated, in the order of tables */
 const struct plan_policy *plan_policy_find(const char *name);
 
-/* Lower bounds on the makespan of any schedule of the chain, in any load order, with or without contention. */
+/* Lower bounds on the makespan of any schedule of the chain, in any load order. Without contention links may carry two
+ * things at once, and only the flow shop bounds the time. PLAN_UNREACHABLE when some step fits in no option. */
 struct plan_bounds {
   int64_t flow_shop_ps; /* max over k of (sum of smallest D up to k + sum of smallest durations from k): two machines */
   int64_t link_ps; /* sum over steps of the smallest link time (load + distribution + exchange), over its options */
-  int64_t chain_ps; /* the largest of the above: the plan-space bound */
+  int64_t chain_ps; /* the plan-space bound: at least the largest of the above, and what contention costs on top */
 };
 void plan_bounds_of(const struct plan_chain *chain, struct plan_bounds *bounds);
 

@@ -37,16 +37,18 @@ enum plan_stage_kind {
 };
 const char *plan_stage_kind_name(enum plan_stage_kind kind);
 
-/* One computation of an operator. Per application (a point of `axes`) it does `operations` primitive operations. */
+/* One computation of an operator, in the order of execution. Per application (a point of `axes`) it does `operations`
+ * primitive operations; COPY and GATHER move elements and count in no sum of FLOPs; a REDUCE counts one application less
+ * per result (n numbers take n - 1 additions). `axes` may be empty: one number for the whole operator. */
 struct plan_stage {
   uint8_t kind; /* enum plan_stage_kind */
   plan_axis_mask axes; /* it runs once per point of these */
   plan_axis_mask reduced; /* subset of axes that it sums (or maximises) away; the rest of `axes` index its result */
-  /* MATRIX: the two operands as tensors of the operator (UINT8_MAX: a value that an earlier stage left on the cores, then
-   * the masks say its axes); batch, row, column and contraction axes follow from the three masks */
+  /* MATRIX: axes of its two operands, tensors of the operator or values that an earlier stage left on the cores; batch, row,
+   * column and contraction axes follow from these and `reduced`. Other kinds: 0 */
   plan_axis_mask left, right;
   uint16_t result_bits; /* of one element of its result */
-  uint16_t operations; /* primitive operations per point; a MATRIX stage has 1 (a multiply-add) */
+  uint16_t operations; /* MATRIX: multiply-adds, 1 unless complex or split into parts */
 };
 
 enum plan_source {
@@ -107,12 +109,14 @@ struct plan_read_options {
   bool views; /* slices, concatenations and transpositions are read in place instead of copied */
   bool fuse; /* element-wise chains, norms, softmax, epilogues join their producer or consumer */
   uint32_t max_operators; /* budget after unrolling loops; 0 = 200,000 */
+  const struct source *source; /* the program's text, for places in messages; may be NULL */
 };
 
 /* Reads an unfused work graph (lower_module without lower_fuse). Loops are unrolled, calls are inlined already; of a
  * conditional the costliest branch is planned. Reshape, broadcast, convert and bitcasts are views always. E0801 with the
- * task and its place for what the planner has no meaning for (sort, collectives, FFT, host transfers, opaque calls);
- * unknown trip counts are W0403 as elsewhere. The caller releases the program. */
+ * task and its place for everything the planner has no meaning for (sort, collectives, FFT, host transfers, opaque calls),
+ * E0808 past the budget. Of loops of unknown trip count one iteration is planned (lowering has said W0403). The caller
+ * releases the program, also after a failure. docs/plan-program.md has the rules. */
 enum status plan_program_read(const struct work_graph *graph, const struct plan_read_options *options,
                               struct diag_list *diags, struct plan_program *program);
 void plan_program_init(struct plan_program *program);

@@ -9,6 +9,18 @@
 #include "plan/plan_partition.h"
 #include "plan/plan_program.h"
 
+/* The tensors that plan_partition.temporal cuts, by slot: [0] and [1] the two largest inputs that lack an axis of the
+ * operator, in the order of tensors, [2] the output; UINT8_MAX where there is none. Sizes are elements x bits; of equal ones
+ * the first. All other tensors are never cut. */
+struct plan_slots {
+  uint8_t tensor[PLAN_ROTATED_MAX]; /* index within the operator */
+};
+struct plan_slots plan_slots_of(const struct plan_program *program, const struct plan_operator *op);
+
+/* Axes that rotation may cut: not those that an earlier stage than the last reducing one sums over, whose result every later
+ * stage needs whole (softmax); products that all sum over the same axes are no such case. */
+plan_axis_mask plan_rotating_axes(const struct plan_program *program, const struct plan_operator *op);
+
 /* Ingredients of the machine model that the ablation switches. */
 struct plan_features {
   bool tree_reduction; /* partial sums of r cores in ceil(log2 r) rounds where that is faster; off: linear gathering */
@@ -24,12 +36,25 @@ struct plan_tile_cost {
   int64_t serial_ps; /* link time of gathering inputs from the chip and of reductions */
 };
 
+/* Lower bounds on a duration. What the pieces of a slot add to `shared` of any pieces adds up over slots; `alone` counts all
+ * iterations that the slot makes by itself (as many as its pieces), and each further one takes `turn_ps` more. For any slot
+ * `alone` is that of one iteration. */
+struct plan_bound {
+  int64_t shared_ps, alone_ps, turn_ps;
+};
+
 /* A cost model is exchangeable: closed forms here, a simulator or a learned one later. */
 struct plan_cost_model {
   const char *name, *summary;
   /* False when the partition does not fit the SRAM; `cost` then holds the sizes alone. */
   bool (*tile)(const struct plan_chip *chip, const struct plan_features *features, const struct plan_program *program,
                const struct plan_operator *op, const struct plan_partition *partition, struct plan_tile_cost *cost);
+  /* Lower bounds on the duration over the temporal choices on a spatial vector (`partition` with all factors 1), over all of
+   * them or over those that cut the tensor of `slot` into `pieces` (slot PLAN_ROTATED_MAX: any; with 0 pieces a coarser
+   * one, faster). NULL = none known. */
+  void (*bound)(const struct plan_chip *chip, const struct plan_features *features, const struct plan_program *program,
+                const struct plan_operator *op, const struct plan_partition *partition, uint32_t slot, uint64_t pieces,
+                struct plan_bound *bound);
   /* Loading the tensors from memory into the preload state `cold` (same spatial vector, finer temporal factors). */
   void (*load)(const struct plan_chip *chip, const struct plan_program *program, const struct plan_operator *op,
                const struct plan_partition *cold, struct plan_preload *load);
@@ -45,6 +70,7 @@ struct plan_set {
   const struct plan_partition *executes; /* choice_set.execute_count of them */
   const struct plan_partition *preloads; /* choice_set.preload_count */
   uint64_t plans_seen, plans_pruned; /* spatial vectors skipped by bounds count all their plans as 0 seen, 1 pruned */
+  bool is_cut; /* the search's budget ended it: the options are good, not all of the front */
   uint64_t smallest_hot_bytes; /* over all plans: the smallest SRAM that would do for this operator alone */
 };
 

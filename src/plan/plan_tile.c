@@ -1,0 +1,71 @@
+/* Tile formulas. Path: plan_cost.c adds them up over the iterations of a partition. */
+#include "plan/plan_tile.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "base/checked.h"
+
+/* Engine types by width: what a product of operands that wide is computed in. Narrow integers stand beside narrow floats;
+ * the faster of the two counts, and a width that the chip does not take is widened on the core. */
+static const struct {
+  uint32_t bits;
+  uint8_t floating, integral; /* enum dtype */
+} widths[] = {
+    {4, DTYPE_F4E2M1FN, DTYPE_I4}, {8, DTYPE_F8E4M3FN, DTYPE_I8}, {16, DTYPE_F16, DTYPE_F16},
+    {32, DTYPE_F32, DTYPE_F32},    {64, DTYPE_F64, DTYPE_F64},
+};
+enum { WIDTH_COUNT = sizeof widths / sizeof widths[0] };
+
+/* Rate relative to f16, and the width it is computed in. */
+static double rate_of(const struct plan_chip *chip, uint32_t bits, uint32_t *computed_bits) {
+  for (size_t i = 0; i < WIDTH_COUNT; i++) {
+    double floating = chip->matrix_rate_factor[widths[i].floating];
+    double integral = chip->matrix_rate_factor[widths[i].integral];
+    double rate = floating > integral ? floating : integral;
+    if (bits <= widths[i].bits && rate > 0) {
+      /* a width that runs at the rate of a wider type is that type on this chip */
+      *computed_bits = rate > 1 ? widths[i].bits : widths[i].bits < 16 ? 16 : widths[i].bits;
+      return rate;
+    }
+  }
+  *computed_bits = 16;
+  return 1;
+}
+
+static double oriented(const struct plan_chip *chip, double rows, double columns, double depth, double block_depth,
+                       double block_cycles) {
+  double m = ceil(rows / chip->matrix_rows), n = ceil(columns / chip->matrix_columns), k = ceil(depth / block_depth);
+  return block_cycles * m * k * n + chip->matrix_load_cycles * k * n + chip->matrix_column_cycles * n
+         + chip->matrix_call_cycles;
+}
+
+double plan_tile_matrix_cycles(const struct plan_chip *chip, const struct plan_product *product) {
+  uint32_t bits;
+  double rate = rate_of(chip, product->bits, &bits);
+  /* the unit is fed a fixed number of bytes along the contraction: 16 elements of two bytes are 8 of four */
+  double block_depth = fmax(1, chip->matrix_depth * 16 / bits);
+  double block_cycles = chip->matrix_block_cycles * (block_depth / chip->matrix_depth) / rate;
+  double rows = (double)product->rows, columns = (double)product->columns, depth = (double)product->depth;
+  double straight = oriented(chip, rows, columns, depth, block_depth, block_cycles);
+  double transposed = oriented(chip, columns, rows, depth, block_depth, block_cycles);
+  return (double)product->batch * fmin(straight, transposed);
+}
+
+double plan_tile_vector_cycles(const struct plan_chip *chip, enum plan_stage_kind kind, double elements,
+                               uint32_t operations, uint32_t bits) {
+  assert(kind != PLAN_STAGE_MATRIX && kind < PLAN_STAGE_KIND_COUNT);
+  const struct plan_stage_rate *rate = &chip->stages[kind];
+  double width = bits > 16 ? bits / 16.0 : 1;
+  double e = elements * operations * width;
+  double cycles = rate->per_element * e;
+  if (kind == PLAN_STAGE_REDUCE) {
+    cycles = fmax(cycles, fmin(chip->reduce_short_cycles * e, chip->reduce_short_limit_cycles));
+  }
+  cycles += rate->per_call;
+  if (kind == PLAN_STAGE_ELEMENTWISE && chip->elementwise_long_cycles > 0) {
+    double long_cycles = chip->elementwise_long_cycles * e + rate->per_call;
+    cycles = fmin(cycles, fmax(chip->elementwise_long_floor_cycles, long_cycles));
+  }
+  return cycles;
+}
