@@ -20,7 +20,7 @@ struct cli_command {
 };
 
 extern const struct cli_command cli_predict, cli_inspect, cli_explain, cli_convert, cli_chips, cli_validate,
-    cli_calibrate, cli_profile, cli_run;
+    cli_calibrate, cli_profile, cli_run, cli_generate, cli_plan;
 
 /* One option of a command. Exactly one of the targets is set. */
 struct cli_option {
@@ -78,6 +78,9 @@ int cli_finish(rdg_context *ctx, rdg_status status);
 struct cli_progress;
 struct cli_progress *cli_progress_begin(const char *what);
 void cli_progress_end(struct cli_progress *progress);
+
+/* Element type of a model's weights as the library names it: "int8" is i8, "int4" i4. NULL gives NULL. */
+const char *cli_weights(const char *text);
 
 /* Loads the program named on the command line with progress. */
 rdg_status cli_load(rdg_context *ctx, const char *path, const struct cli_list *binds, const char *entry,

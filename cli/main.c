@@ -4,9 +4,9 @@
 
 #include "cli.h"
 
-static const struct cli_command *const commands[] = {&cli_predict,   &cli_inspect, &cli_explain,
-                                                     &cli_convert,   &cli_chips,   &cli_validate,
-                                                     &cli_calibrate, &cli_profile, &cli_run};
+static const struct cli_command *const commands[] = {&cli_predict, &cli_inspect,  &cli_explain,   &cli_convert,
+                                                     &cli_chips,   &cli_validate, &cli_calibrate, &cli_profile,
+                                                     &cli_run,     &cli_generate, &cli_plan};
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
 static void print_help(FILE *out) {

@@ -15,6 +15,7 @@ static const char usage[] =
     "                 simpler and published predictors; ends with the goals\n"
     "  neusight       f32 operators and whole programs of eager PyTorch on eleven GPUs, four of them unseen, beside\n"
     "                 published predictors\n"
+    "  intercore      dense products on the tiles of a GC200 beside the planner's fastest partition\n"
     "\n"
     "  --list         names of all suites and what they are\n"
     "  --data DIR     where the measured tables are (default: $RIDGELINE_DATA, else ../shared/data)\n"

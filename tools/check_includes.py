@@ -28,12 +28,12 @@ ALLOWED = {
     "program": {"io", "mlir", "import", "ir", "analyze", "lower", "work", "hw", "kernel", "cost", "base"},
     "profile": {"store", "io", "kernel", "hw", "report", "base"},
     "calibrate": {"profile", "store", "io", "kernel", "hw", "report", "base"},
-    "measure": {"calibrate", "profile", "program", "store", "kernel", "io", "mlir", "import", "ir", "analyze", "lower", "work", "hw", "cost", "report", "base"},
+    "measure": {"plan", "calibrate", "profile", "program", "store", "kernel", "io", "mlir", "import", "ir", "analyze", "lower", "work", "hw", "cost", "report", "base"},
     "api": {"plan", "generate", "interp", "measure", "calibrate", "profile", "program", "store", "kernel", "io", "mlir", "import", "ir", "analyze", "lower", "work", "hw", "cost", "report", "base", "ridgeline"},
 }
 THIRD_PARTY = {
     "yaml.h": {"hw"},
-    "jansson.h": {"report", "profile", "calibrate", "measure", "api"},
+    "jansson.h": {"plan", "report", "profile", "calibrate", "measure", "api"},
     "sqlite3.h": {"store"},
     "lapacke.h": {"interp"},
     "zip.h": {"io"},

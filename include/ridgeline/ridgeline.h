@@ -99,7 +99,10 @@ typedef struct rdg_sink {
 typedef enum rdg_format {
   RDG_FORMAT_TEXT, /* aligned tables for a terminal */
   RDG_FORMAT_JSON, /* docs/json.md is the schema */
-  RDG_FORMAT_TRACE /* Chrome trace JSON (chrome://tracing, ui.perfetto.dev); predictions only */
+  RDG_FORMAT_TRACE, /* Chrome trace JSON (chrome://tracing, ui.perfetto.dev); predictions and plans */
+  RDG_FORMAT_PLAN, /* plans: the plan file, docs/plan-file.md */
+  RDG_FORMAT_CHART, /* plans: an HTML page with charts */
+  RDG_FORMAT_CORES /* plans: what the cores execute */
 } rdg_format;
 
 /* ---- programs --------------------------------------------------------------------------------------------------- */
@@ -140,6 +143,10 @@ typedef struct rdg_artifact_options {
 rdg_status rdg_convert_artifact(rdg_context *ctx, const char *path, const rdg_load_options *options,
                                 const rdg_artifact_options *artifact, rdg_sink sink);
 
+/* The same of a loaded or generated program. */
+rdg_status rdg_program_write_artifact(rdg_context *ctx, const rdg_program *program,
+                                      const rdg_artifact_options *artifact, rdg_sink sink);
+
 typedef struct rdg_totals {
   uint64_t matrix_flops, vector_flops, function_results, integer_ops; /* `true` convention, loops multiplied out */
   uint64_t read_bytes, write_bytes; /* unfused: every operation reads and writes memory */
@@ -159,6 +166,32 @@ rdg_status rdg_inspect(rdg_context *ctx, const rdg_program *program, rdg_format 
  * it. `format` is text or JSON. */
 rdg_status rdg_explain(rdg_context *ctx, rdg_program *program, const char *chip, const char *task, rdg_format format,
                        rdg_sink sink);
+
+/* ---- generated programs ----------------------------------------------------------------------------------------- */
+
+typedef enum rdg_phase {
+  RDG_PHASE_DEFAULT = 0, /* decode of language models, forward of others */
+  RDG_PHASE_DECODE = 1, /* one new token per sequence, with a KV cache */
+  RDG_PHASE_PREFILL = 2, /* a whole prompt */
+  RDG_PHASE_FORWARD = 3 /* vision and diffusion: one evaluation */
+} rdg_phase;
+
+typedef struct rdg_generate_options {
+  rdg_phase phase;
+  uint32_t batch; /* 0 = 1 */
+  uint32_t sequence; /* entries of the KV cache, the new token's included; of the prompt; 0 = 2,048, or fewer positions */
+  const char *activations; /* "f16", "bf16" or "f32"; NULL = "bf16" */
+  const char *weights; /* the same, or "i8", "i4": weight-only, a scale per output column; NULL = as activations */
+  uint32_t layers; /* only the first so many; 0 = all */
+  uint32_t divide; /* heads, hidden, feed-forward and vocabulary sizes divided by this, for checks; 0 = 1 */
+} rdg_generate_options;
+
+/* A step of a model of published sizes as StableHLO, with the checks and counts of a loaded program (docs/generate.md).
+ * `options` may be NULL. On success *program is owned by the caller. */
+rdg_status rdg_generate(rdg_context *ctx, const char *model, const rdg_generate_options *options,
+                        rdg_program **program);
+/* The models that there are, with sizes and sources; text or JSON. */
+rdg_status rdg_generate_list(rdg_context *ctx, rdg_format format, rdg_sink sink);
 
 /* ---- tensors ---------------------------------------------------------------------------------------------------- */
 
@@ -343,6 +376,84 @@ size_t rdg_prediction_count(const rdg_prediction *prediction);
 bool rdg_prediction_get(const rdg_prediction *prediction, size_t i, rdg_estimate *estimate);
 /* Table with explanation, JSON, or the predicted timeline (RDG_FORMAT_TRACE). */
 rdg_status rdg_prediction_write(rdg_context *ctx, const rdg_prediction *prediction, rdg_format format, rdg_sink sink);
+
+/* ---- planning ----------------------------------------------------------------------------------------------------- */
+
+/* Plans for chips of many cores with private memory that are joined by a network (docs/plan.md): how every operator lies on
+ * the cores, and when its data is loaded. */
+typedef struct rdg_plan rdg_plan;
+
+typedef struct rdg_plan_options {
+  const char *const *policies; /* "joint", "basic", "static", "dyn", "full", "ideal", "exact", "exact-mip"; "all": those
+                                * that can plan a program of this size; none = joint */
+  size_t policy_count;
+  bool published; /* the published operator graph and machine: nothing fused, slices copied, no trees, no overlap */
+  const char *const *without; /* ingredients left out: "views", "fusion", "tree", "overlap", "reorder" */
+  size_t without_count;
+  bool ablation; /* also plans with each ingredient left out */
+  double what_if_s; /* also finds the least SRAM and memory bandwidth that reach this time; 0 = not asked */
+  uint64_t budget; /* search operations per policy; 0 = its default */
+  unsigned threads; /* 0 = 1; results do not depend on it */
+  unsigned operators; /* slowest sorts of operators in the text, with the layers; 0 = neither */
+} rdg_plan_options;
+
+/* `chip`: id, alias or path of a YAML file; NULL = "ipu". `options` may be NULL. A policy without a schedule is in the result
+ * with its reason; RDG_ERROR_UNSUPPORTED when no policy has one, RDG_ERROR_INPUT when the chip lacks what planning needs or
+ * an operator fits in no partition. On RDG_OK *plan is owned by the caller; it does not depend on the program any more. */
+rdg_status rdg_plan_run(rdg_context *ctx, const rdg_program *program, const char *chip, const rdg_plan_options *options,
+                        rdg_plan **plan);
+void rdg_plan_free(rdg_plan *plan);
+
+/* One policy. What is a share of time is a share of `time_s`; NaN and 0 when refused. */
+typedef struct rdg_plan_row {
+  const char *policy;
+  double time_s;
+  double gap_plan_space, gap_resources; /* time_s / bound - 1 */
+  double memory_utilisation, link_utilisation, matrix_utilisation;
+  double wait_load_s, wait_links_s; /* cores wait for a load; steps take longer because loads use the links as well */
+  uint64_t peak_sram_bytes; /* of one core */
+  double search_s; /* wall clock */
+  bool reference; /* a yardstick, no schedule of a real chip */
+  bool refused, complete; /* complete: nothing was cut by the budget */
+  const char *reason; /* why it was refused; NULL otherwise */
+} rdg_plan_row;
+size_t rdg_plan_row_count(const rdg_plan *plan);
+/* False when `i` is out of range. Texts live as long as the plan. */
+bool rdg_plan_row_get(const rdg_plan *plan, size_t i, rdg_plan_row *row);
+
+typedef struct rdg_plan_summary {
+  const char *chip_id;
+  const char *chosen; /* policy that files, traces and charts are about */
+  uint64_t cores, sram_bytes; /* of one core, without the reserve */
+  uint64_t operators, layers, memory_bytes; /* operators as planned; bytes that the program moves to and from memory */
+  double matrix_flops, vector_flops;
+  double plan_space_bound_s; /* no plan of the enumerated plan space is faster */
+  double resource_bound_s; /* no plan whatever is faster */
+  double compile_s; /* wall clock */
+} rdg_plan_summary;
+void rdg_plan_summarize(const rdg_plan *plan, rdg_plan_summary *summary);
+
+/* Text: the table of policies; JSON: the same and more, docs/json.md; and the formats that are for plans, of the policy
+ * `chosen`. */
+rdg_status rdg_plan_write(rdg_context *ctx, const rdg_plan *plan, rdg_format format, rdg_sink sink);
+/* Recomputes memory, dependencies and times of a plan file from the file alone and says what it found, as text.
+ * RDG_ERROR_INPUT with a diagnostic for every rule that the plan breaks. */
+rdg_status rdg_plan_check_file(rdg_context *ctx, const char *path, rdg_sink sink);
+/* Name and one-line summary of policy `i`, static storage; false past the last one. */
+bool rdg_plan_policy(size_t i, const char **name, const char **summary);
+
+typedef struct rdg_plan_compat_options {
+  uint32_t layers; /* no operator is preloaded further ahead than about one layer; 0 = as the sequence repeats itself */
+  bool legal; /* tensors are cut along their own axes only; the published search mixes axes up */
+  bool equal_constants; /* all designs with the same link rate and threshold, in both modes of contention */
+  double threshold; /* Dyn: share of the link time that loads may take; 0 = the published ones, of which the best counts */
+  uint32_t execution_kib; /* Static: its execution space; 0 = the best of a sweep */
+  uint32_t sweep_kib; /* step of the sweep; 0 = 10, with equal constants 50 */
+} rdg_plan_compat_options;
+/* The published planner's own numbers from its operator lists, formulas and constants (docs/plan-compat.md): the CSV of
+ * operators and the sequence of their ids. `options` may be NULL; text or JSON. */
+rdg_status rdg_plan_compat(rdg_context *ctx, const char *operators_path, const char *sequence_path,
+                           const rdg_plan_compat_options *options, rdg_format format, rdg_sink sink);
 
 /* ---- validation ------------------------------------------------------------------------------------------------- */
 

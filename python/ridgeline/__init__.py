@@ -6,7 +6,8 @@
     print(ridgeline.predict(lowered, on=["h100", "mi300x", "tpu-v5p"]))
 
 ``predict`` says how long a program takes on any chip, how sure that is and what bounds it; ``inspect`` what it does; ``run``
-what it computes; ``chips`` which chips are known. A program is what JAX's ``lower`` or ``export`` returns, StableHLO or HLO
+what it computes; ``plan`` how it is laid out on a chip of
+many cores with private memory; ``chips`` which chips are known. A program is what JAX's ``lower`` or ``export`` returns, StableHLO or HLO
 text, bytes, or a path: see ``Program``, which is also the way to ask several questions about one program.
 
 Functions may be called from several threads at once, and let other threads run while the library works.
@@ -20,6 +21,7 @@ from typing import Any, Literal, overload
 
 from . import _abi, _context
 from ._errors import Diagnostic, RidgelineError, RidgelineWarning
+from ._plan import Ingredient, Plan, Policy
 from ._program import ChipName, Form, Program, TextForm, chip_names, encode
 from ._results import (
     Chip,
@@ -54,12 +56,15 @@ __all__ = [
     "Field",
     "Function",
     "Fusion",
+    "Ingredient",
     "Inspection",
     "Loop",
     "Memory",
     "Note",
     "Operation",
     "OperationKind",
+    "Plan",
+    "Policy",
     "Prediction",
     "Program",
     "RidgelineError",
@@ -71,6 +76,7 @@ __all__ = [
     "chips",
     "convert",
     "inspect",
+    "plan",
     "predict",
     "run",
 ]
@@ -106,6 +112,40 @@ def predict(
     of a chip is wrong; ``RidgelineWarning`` says what the numbers leave out.
     """
     return _program(program, args, bind, entry).predict(on, fidelity=fidelity, f32_as=f32_as, fusion=fusion, top=top)
+
+
+def plan(
+    program: Any,
+    *args: Any,
+    on: ChipName = "ipu",
+    policies: str | Iterable[str] = ("joint",),
+    published: bool = False,
+    without: str | Iterable[str] = (),
+    ablation: bool = False,
+    budget: int = 0,
+    threads: int = 0,
+    bind: str | Sequence[str] = (),
+    entry: str | None = None,
+) -> Plan:
+    """How a program lies on a chip of many cores with private memory, and how near to the best possible that is.
+
+    ``policies``: ``"joint"``, the published ``"basic"``, ``"static"``, ``"dyn"``, ``"full"`` and their yardstick ``"ideal"``,
+    ``"exact"`` and ``"exact-mip"`` for small programs, or ``"all"``. ``published=True``: the published planner's operator graph
+    and machine. ``without``: ingredients to leave out, ``"views"``, ``"fusion"``, ``"tree"``, ``"overlap"``, ``"reorder"``;
+    ``ablation=True`` also plans without each of them. ``budget``: search operations per policy (0: its default).
+
+    A policy without a schedule is in the result, with its reason. Raises ``RidgelineError`` when the chip lacks what planning
+    needs, an operator fits in no partition, or no policy has a schedule.
+    """
+    return _program(program, args, bind, entry).plan(
+        on,
+        policies=policies,
+        published=published,
+        without=without,
+        ablation=ablation,
+        budget=budget,
+        threads=threads,
+    )
 
 
 def inspect(program: Any, *args: Any, bind: str | Sequence[str] = (), entry: str | None = None) -> Inspection:

@@ -29,7 +29,7 @@ from typing import Any
 
 STATUS_NAMES = ("ok", "input", "memory", "limit", "io", "unsupported")
 SEVERITY_NAMES = ("error", "warning", "note")
-FORMAT_TEXT, FORMAT_JSON, FORMAT_TRACE = 0, 1, 2
+FORMAT_TEXT, FORMAT_JSON, FORMAT_TRACE, FORMAT_PLAN, FORMAT_CHART, FORMAT_CORES = range(6)
 FORM_NUMBERS = {"pretty": 0, "generic": 1}
 FILL_NUMBERS = {"none": 0, "zero": 1, "random": 2}
 
@@ -110,6 +110,21 @@ class PredictOptions(Structure):
     _fields_ = [("fidelity", c_char_p), ("f32_as", c_char_p), ("without_fusion", c_bool), ("top", c_uint)]
 
 
+class PlanOptions(Structure):
+    _fields_ = [
+        ("policies", POINTER(c_char_p)),
+        ("policy_count", c_size_t),
+        ("published", c_bool),
+        ("without", POINTER(c_char_p)),
+        ("without_count", c_size_t),
+        ("ablation", c_bool),
+        ("what_if_s", c_double),
+        ("budget", c_uint64),
+        ("threads", c_uint),
+        ("operators", c_uint),
+    ]
+
+
 STRUCTURES: dict[str, type[Structure]] = {
     "rdg_config": Config,
     "rdg_diagnostic": DiagnosticStruct,
@@ -120,6 +135,7 @@ STRUCTURES: dict[str, type[Structure]] = {
     "rdg_signature_entry": SignatureEntry,
     "rdg_run_options": RunOptions,
     "rdg_predict_options": PredictOptions,
+    "rdg_plan_options": PlanOptions,
 }
 
 # ---- functions ---------------------------------------------------------------------------------------------------------
@@ -161,6 +177,10 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "rdg_predict": (c_int, (_HANDLE, _HANDLE, _NAMES, c_size_t, POINTER(PredictOptions), _OUT)),
     "rdg_prediction_write": (c_int, (_HANDLE, _HANDLE, c_int, Sink)),
     "rdg_prediction_free": (None, (_HANDLE,)),
+    "rdg_plan_run": (c_int, (_HANDLE, _HANDLE, c_char_p, POINTER(PlanOptions), _OUT)),
+    "rdg_plan_write": (c_int, (_HANDLE, _HANDLE, c_int, Sink)),
+    "rdg_plan_check_file": (c_int, (_HANDLE, c_char_p, Sink)),
+    "rdg_plan_free": (None, (_HANDLE,)),
 }
 
 # ---- the library -------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from . import _abi, _arrays, _context
 from ._context import Context, Writer, text_of
 from ._errors import Diagnostic, RidgelineError, warn
+from ._plan import Plan
 from ._results import Chip, Inspection, Prediction, RunResult, Signature
 from ._source import Source, source_of
 
@@ -201,6 +202,49 @@ class Program:
                 return [self._context.read("rdg_prediction_write", out, form) for form in formats]
             finally:
                 _abi.library.rdg_prediction_free(out)
+
+    def plan(
+        self,
+        on: ChipName = "ipu",
+        *,
+        policies: str | Iterable[str] = ("joint",),
+        published: bool = False,
+        without: str | Iterable[str] = (),
+        ablation: bool = False,
+        budget: int = 0,
+        threads: int = 0,
+    ) -> Plan:
+        """See ``ridgeline.plan``."""
+        chip = encode(chip_names(on)[0])
+        names = [policies] if isinstance(policies, str) else list(policies)
+        left_out = [without] if isinstance(without, str) else list(without)
+        options = _abi.PlanOptions(
+            _array_of_names(names),
+            len(names),
+            published,
+            _array_of_names(left_out),
+            len(left_out),
+            ablation,
+            0.0,
+            budget,
+            threads,
+            0,
+        )
+        with self._lock:
+            handle = self._handle()
+            out = ctypes.c_void_p()
+            found = self._context.call("rdg_plan_run", handle, chip, options, ctypes.byref(out))
+            try:
+                warn(found)
+                document = json.loads(self._context.read("rdg_plan_write", out, _abi.FORMAT_JSON))
+                formats = [_abi.FORMAT_TEXT, _abi.FORMAT_TRACE, _abi.FORMAT_CHART, _abi.FORMAT_PLAN]
+                chosen = next((p for p in document["policies"] if p["policy"] == document["chosen"]), None)
+                if chosen is None or chosen["reference"]:  # a yardstick is no plan that could be written
+                    formats.pop()
+                texts = [text_of(self._context.read("rdg_plan_write", out, form)) for form in formats]
+            finally:
+                _abi.library.rdg_plan_free(out)
+        return Plan.from_json(document, *texts)
 
     def inspect(self) -> Inspection:
         """See ``ridgeline.inspect``."""

@@ -29,7 +29,17 @@ def test_structures_are_laid_out_as_in_c(name: str) -> None:
     [
         ("RDG_(?:ERROR_)?(?=OK|INPUT|MEMORY|LIMIT|IO|UNSUPPORTED)", dict(zip(_abi.STATUS_NAMES, range(6)))),
         ("RDG_SEVERITY_", dict(zip(_abi.SEVERITY_NAMES, range(3)))),
-        ("RDG_FORMAT_", {"text": _abi.FORMAT_TEXT, "json": _abi.FORMAT_JSON, "trace": _abi.FORMAT_TRACE}),
+        (
+            "RDG_FORMAT_",
+            {
+                "text": _abi.FORMAT_TEXT,
+                "json": _abi.FORMAT_JSON,
+                "trace": _abi.FORMAT_TRACE,
+                "plan": _abi.FORMAT_PLAN,
+                "chart": _abi.FORMAT_CHART,
+                "cores": _abi.FORMAT_CORES,
+            },
+        ),
         ("RDG_FORM_", _abi.FORM_NUMBERS),
         ("RDG_FILL_", _abi.FILL_NUMBERS),
     ],

@@ -36,6 +36,8 @@ struct rdg_program {
 /* Fills in the signatures; false when memory is exhausted. More than API_MAX_LEAVES leaves: left empty, not to be run. */
 enum { API_MAX_LEAVES = 65536 };
 bool api_sign(rdg_program *program);
+/* The handle of a program, which it owns from here on, also on failure. */
+rdg_status api_wrap(struct program *program, rdg_program **out);
 /* True when the program has its counts; else a diagnostic. */
 bool api_has_counts(rdg_context *ctx, const rdg_program *program);
 

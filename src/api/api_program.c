@@ -19,7 +19,7 @@ static struct program_options load_options(const rdg_context *ctx, const rdg_loa
   return result;
 }
 
-static rdg_status wrap(struct program *program, rdg_program **out) {
+rdg_status api_wrap(struct program *program, rdg_program **out) {
   *out = calloc(1, sizeof **out);
   if (!*out) {
     program_free(program);
@@ -42,7 +42,7 @@ rdg_status rdg_program_load(rdg_context *ctx, const char *path, const rdg_load_o
   struct program *loaded = NULL;
   enum status status = program_load(path, &o, &ctx->diags, &loaded);
   *program = NULL;
-  return api_result(ctx, status == STATUS_OK ? wrap(loaded, program) : api_status(status));
+  return api_result(ctx, status == STATUS_OK ? api_wrap(loaded, program) : api_status(status));
 }
 
 rdg_status rdg_program_parse(rdg_context *ctx, const char *name, const char *text, size_t length,
@@ -52,7 +52,7 @@ rdg_status rdg_program_parse(rdg_context *ctx, const char *name, const char *tex
   struct program *loaded = NULL;
   enum status status = program_parse(name, text, length, &o, &ctx->diags, &loaded);
   *program = NULL;
-  return api_result(ctx, status == STATUS_OK ? wrap(loaded, program) : api_status(status));
+  return api_result(ctx, status == STATUS_OK ? api_wrap(loaded, program) : api_status(status));
 }
 
 void rdg_program_free(rdg_program *program) {
@@ -132,6 +132,22 @@ rdg_status rdg_convert_artifact(rdg_context *ctx, const char *path, const rdg_lo
     status = mlir_bytecode_write(program->module, &bytecode, &ctx->diags, &out);
     program_free(program);
   }
+  if (status != STATUS_OK) {
+    strbuf_release(&out);
+    return api_result(ctx, api_status(status));
+  }
+  return api_flush(ctx, &out, sink);
+}
+
+rdg_status rdg_program_write_artifact(rdg_context *ctx, const rdg_program *program,
+                                      const rdg_artifact_options *artifact, rdg_sink sink) {
+  api_begin(ctx);
+  struct mlir_bytecode_options options;
+  struct strbuf out = {0};
+  if (!bytecode_options(ctx, artifact, &options)) {
+    return api_result(ctx, RDG_ERROR_INPUT);
+  }
+  enum status status = mlir_bytecode_write(program->program->module, &options, &ctx->diags, &out);
   if (status != STATUS_OK) {
     strbuf_release(&out);
     return api_result(ctx, api_status(status));

@@ -39,5 +39,8 @@ enum status measure_operators(const struct hw_database *chips, const struct meas
  * the predictors published with them. */
 enum status measure_neusight(const struct hw_database *chips, const struct measure_options *options,
                              struct diag_list *diags, struct strbuf *out);
+/* Dense products on a chip of joined cores beside the planner's fastest partition. */
+enum status measure_intercore(const struct hw_database *chips, const struct measure_options *options,
+                              struct diag_list *diags, struct strbuf *out);
 
 #endif

@@ -14,5 +14,8 @@ const struct measure_suite measure_suites[] = {
     {.name = "neusight",
      .summary = "single-precision operators and whole networks in eager PyTorch, beside four published predictors",
      .run = measure_neusight},
+    {.name = "intercore",
+     .summary = "dense products on the tiles of a GC200, beside the planner's partition costs",
+     .run = measure_intercore},
     {.name = NULL},
 };

@@ -222,6 +222,20 @@ enum status program_parse(const char *name, const char *text, size_t length, con
   return finish(program, status, out);
 }
 
+enum status program_adopt(const char *name, struct ir_module *module, struct diag_list *diags, struct program **out) {
+  *out = NULL;
+  struct program *program = calloc(1, sizeof *program);
+  if (!program) {
+    ir_module_free(module);
+    return report_memory(diags, name);
+  }
+  program->module = module;
+  program->file.name = copy_text(name, strlen(name));
+  program->source.name = program->file.name;
+  enum status status = program->file.name ? derive(program, &default_options, diags) : report_memory(diags, name);
+  return finish(program, status, out);
+}
+
 void program_free(struct program *program) {
   if (!program) {
     return;

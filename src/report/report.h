@@ -38,6 +38,17 @@ void report_table_cellf(struct report_table *table, const char *format, ...) __a
 void report_table_print(const struct report_table *table, struct strbuf *out);
 void report_table_print_indented(const struct report_table *table, size_t indent, struct strbuf *out);
 
+/* ---- models that can be generated ---- */
+struct report_model {
+  const char *name, *summary, *source, *steps;
+  uint32_t layers, hidden, heads, kv_heads, head_size, ffn, vocabulary, experts, experts_per_token; /* 0 = none */
+  uint64_t parameters; /* of the generated weights */
+  uint64_t published_parameters;
+};
+void report_models_text(const struct report_model *models, size_t count, struct strbuf *out);
+enum status report_models_json(const struct report_model *models, size_t count, const char *version,
+                               struct strbuf *out);
+
 /* ---- predictions ---- */
 /* One chip's part of a prediction; all borrowed. */
 struct report_estimate {

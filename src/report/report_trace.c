@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "report/report_events.h"
 #include "report/report_int.h"
 
 enum { TRACK_KERNELS = 1, TRACK_BOUNDS = 2 };
@@ -15,14 +16,12 @@ enum { TRACK_KERNELS = 1, TRACK_BOUNDS = 2 };
 static const double latest_s = 9.0e6;
 
 struct trace {
-  struct strbuf *out;
+  struct report_events events;
   const struct report_lines *lines;
   size_t written; /* slices of this chip */
   size_t budget; /* of this chip */
   size_t all; /* slices of all chips */
   bool is_truncated;
-  bool is_first; /* no event yet: no comma before it */
-  unsigned process;
   /* run of kernels with the same bound, not yet written */
   enum work_bound run_bound;
   int64_t run_begin_ns, run_end_ns;
@@ -32,42 +31,16 @@ static int64_t to_ns(double seconds) {
   return llround(fmin(seconds, latest_s) * 1e9);
 }
 
-/* Ends the previous event and begins one; the caller closes the brace. */
-static void open_event(struct trace *trace, const char *phase) {
-  strbuf_puts(trace->out, trace->is_first ? "\n" : ",\n");
-  trace->is_first = false;
-  strbuf_printf(trace->out, "{\"ph\":\"%s\",\"pid\":%u", phase, trace->process);
-}
-
-static void put_us(struct strbuf *out, const char *key, int64_t ns) {
-  strbuf_printf(out, ",\"%s\":%" PRId64 ".%03" PRId64, key, ns / 1000, ns % 1000);
-}
-
 static void open_slice(struct trace *trace, int track, const char *name, int64_t begin_ns, int64_t end_ns) {
-  open_event(trace, "X");
-  strbuf_printf(trace->out, ",\"tid\":%d", track);
-  put_us(trace->out, "ts", begin_ns);
-  put_us(trace->out, "dur", end_ns - begin_ns);
-  strbuf_puts(trace->out, ",\"name\":");
-  report_json_quote(trace->out, name);
+  report_event_slice(&trace->events, track, name, begin_ns, end_ns);
   trace->written++;
   trace->all++;
-}
-
-static void metadata(struct trace *trace, int track, const char *name, const char *text) {
-  open_event(trace, "M");
-  if (track) {
-    strbuf_printf(trace->out, ",\"tid\":%d", track);
-  }
-  strbuf_printf(trace->out, ",\"name\":\"%s\",\"args\":{\"name\":", name);
-  report_json_quote(trace->out, text);
-  strbuf_puts(trace->out, "}}");
 }
 
 static void end_run(struct trace *trace) {
   if (trace->run_bound != WORK_BOUND_NONE) {
     open_slice(trace, TRACK_BOUNDS, work_bound_name(trace->run_bound), trace->run_begin_ns, trace->run_end_ns);
-    strbuf_putc(trace->out, '}');
+    strbuf_putc(trace->events.out, '}');
   }
   trace->run_bound = WORK_BOUND_NONE;
 }
@@ -101,7 +74,7 @@ static void summary_slice(struct trace *trace, const struct scope *scope, const 
   int64_t begin_ns = clamp_ns(scope, begin_s), end_ns = clamp_ns(scope, end_s);
   if (end_ns > begin_ns) {
     open_slice(trace, TRACK_KERNELS, name, begin_ns, end_ns);
-    strbuf_putc(trace->out, '}');
+    strbuf_putc(trace->events.out, '}');
   }
 }
 
@@ -109,7 +82,7 @@ static void kernel_slice(struct trace *trace, const struct scope *scope, uint32_
   const struct work_task *task = &scope->graph->tasks.data[index];
   const struct work_task_result *result = &scope->result->tasks[index];
   int64_t begin_ns = clamp_ns(scope, begin_s), end_ns = clamp_ns(scope, begin_s + result->time_s);
-  struct strbuf *out = trace->out, text = {0};
+  struct strbuf *out = trace->events.out, text = {0};
   enum work_bound bound = (enum work_bound)result->bound;
   report_task_name(scope->graph, task, &text);
   open_slice(trace, TRACK_KERNELS, strbuf_text(&text), begin_ns, end_ns);
@@ -185,7 +158,7 @@ static void draw_control(struct trace *trace, const struct scope *scope, uint32_
     strbuf_printf(&name, " ×%" PRIu64, task->trip_count);
   }
   open_slice(trace, TRACK_KERNELS, strbuf_text(&name), begin_ns, end_ns);
-  strbuf_putc(trace->out, '}');
+  strbuf_putc(trace->events.out, '}');
   strbuf_release(&name);
   if (scope->depth < REPORT_MAX_DEPTH) {
     draw_inside(trace, scope, task, begin_s, end_ns);
@@ -221,12 +194,13 @@ static void draw_chip(struct trace *trace, const struct report_summary *row) {
   report_clean(&name, row->estimate->chip->name);
   strbuf_puts(&name, ": ");
   report_time(&name, row->time_s);
-  metadata(trace, 0, "process_name", strbuf_text(&name));
+  report_event_metadata(&trace->events, 0, "process_name", strbuf_text(&name));
   strbuf_release(&name);
-  open_event(trace, "M");
-  strbuf_printf(trace->out, ",\"name\":\"process_sort_index\",\"args\":{\"sort_index\":%u}}", trace->process);
-  metadata(trace, TRACK_KERNELS, "thread_name", "kernels");
-  metadata(trace, TRACK_BOUNDS, "thread_name", "bound by");
+  report_event_open(&trace->events, "M");
+  strbuf_printf(trace->events.out, ",\"name\":\"process_sort_index\",\"args\":{\"sort_index\":%u}}",
+                trace->events.process);
+  report_event_metadata(&trace->events, TRACK_KERNELS, "thread_name", "kernels");
+  report_event_metadata(&trace->events, TRACK_BOUNDS, "thread_name", "bound by");
   trace->written = 0;
   trace->run_bound = WORK_BOUND_NONE;
   struct scope scope = {.graph = row->estimate->graph, .result = &result->root, .end_ns = to_ns(latest_s)};
@@ -266,11 +240,10 @@ enum status report_prediction_trace(const struct report_prediction *prediction, 
   while (drawn < prediction->count && !rows[drawn].is_refused) {
     drawn++;
   }
-  struct trace trace = {
-      .out = out, .lines = &lines, .budget = REPORT_TRACE_EVENTS / (drawn ? drawn : 1), .is_first = true};
+  struct trace trace = {.events = {.out = out}, .lines = &lines, .budget = REPORT_TRACE_EVENTS / (drawn ? drawn : 1)};
   strbuf_puts(out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
   for (size_t i = 0; i < drawn; i++) {
-    trace.process = (unsigned)i + 1;
+    trace.events.process = (unsigned)i + 1;
     draw_chip(&trace, &rows[i]);
   }
   strbuf_puts(out, "\n],\"otherData\":{\"format\":\"ridgeline-trace\",\"format_version\":1,\"ridgeline_version\":");

@@ -87,7 +87,7 @@ enum fuzz_outcome fuzz_check_graph(const struct work_graph *graph, struct strbuf
     first_message(&diags, why);
   }
   diag_release(&diags);
-  return is_good && check_graph_text(graph, why) ? FUZZ_ACCEPTED : FUZZ_BROKEN;
+  return is_good && check_graph_text(graph, why) && fuzz_check_plan(graph, why) ? FUZZ_ACCEPTED : FUZZ_BROKEN;
 }
 
 static void add_sums(struct fuzz_sums *sums, const struct fuzz_sums *more, uint64_t times) {

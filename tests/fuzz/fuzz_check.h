@@ -25,7 +25,10 @@ void fuzz_chips_release(struct fuzz_chips *chips);
 /* Text → module → text in both forms; each form reads back as an equal module and prints as the same text again. */
 enum fuzz_outcome fuzz_check_text(const char *text, size_t length, bool keep_locations, struct strbuf *why);
 
-/* A sealed graph: verifies, its text reads back and prints the same. */
+/* A sealed graph that verifies: the planner refuses it with a reason, or reads it with and without views and fusion as sound
+ * programs of the same operations. */
+bool fuzz_check_plan(const struct work_graph *graph, struct strbuf *why);
+/* A sealed graph: verifies, its text reads back and prints the same, and fuzz_check_plan. */
 enum fuzz_outcome fuzz_check_graph(const struct work_graph *graph, struct strbuf *why);
 
 /* Sums over a sealed graph that fusion may not change or increase: loops multiplied out, all branches of conditionals
