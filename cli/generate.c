@@ -23,6 +23,7 @@ static const char usage[] =
     "  --prompt N           prefill: tokens of each prompt (default 2048)\n"
     "  --activations TYPE   f16, bf16 (default) or f32\n"
     "  --weights TYPE       f16, bf16, f32 as the activations, or int8, int4: matrices with one scale per column\n"
+    "  --more-positions     longer sequences than the model has learned positions for (OPT: 2048, GPT-2: 1024)\n"
     "  --layers N           only the first N layers\n"
     "  --divide N           heads, hidden, feed-forward and vocabulary sizes divided by N: for checks\n"
     "\n"
@@ -38,7 +39,7 @@ const struct cli_command cli_generate = {"generate", "a step of a published mode
 struct generation {
   const char *model, *output;
   const char *batch, *kv, *prompt, *activations, *weights, *layers, *divide;
-  bool list, json, decode, prefill, forward;
+  bool list, json, decode, prefill, forward, more_positions;
 };
 
 /* A count from 1 on; *value stays when the option is absent. */
@@ -69,7 +70,8 @@ static int read_options(const struct generation *g, rdg_generate_options *option
                                              : g->forward ? RDG_PHASE_FORWARD
                                                           : RDG_PHASE_DEFAULT,
                                     .activations = g->activations,
-                                    .weights = cli_weights(g->weights)};
+                                    .weights = cli_weights(g->weights),
+                                    .more_positions = g->more_positions};
   if (g->decode + g->prefill + g->forward > 1) {
     return cli_usage_error(&cli_generate, "only one of --decode, --prefill and --forward");
   }
@@ -152,6 +154,7 @@ static int run(int argc, char **argv) {
                                      {.name = "prompt", .text = &g.prompt},
                                      {.name = "activations", .text = &g.activations},
                                      {.name = "weights", .text = &g.weights},
+                                     {.name = "more-positions", .flag = &g.more_positions},
                                      {.name = "layers", .text = &g.layers},
                                      {.name = "divide", .text = &g.divide},
                                      {.name = "output", .letter = 'o', .text = &g.output}};

@@ -184,6 +184,7 @@ typedef struct rdg_generate_options {
   const char *weights; /* the same, or "i8", "i4": weight-only, a scale per output column; NULL = as activations */
   uint32_t layers; /* only the first so many; 0 = all */
   uint32_t divide; /* heads, hidden, feed-forward and vocabulary sizes divided by this, for checks; 0 = 1 */
+  bool more_positions; /* a table of learned positions that is too short is made long enough, instead of refused */
 } rdg_generate_options;
 
 /* A step of a model of published sizes as StableHLO, with the checks and counts of a loaded program (docs/generate.md).
@@ -388,7 +389,7 @@ typedef struct rdg_plan_options {
                                 * that can plan a program of this size; none = joint */
   size_t policy_count;
   bool published; /* the published operator graph and machine: nothing fused, slices copied, no trees, no overlap */
-  const char *const *without; /* ingredients left out: "views", "fusion", "tree", "overlap", "reorder" */
+  const char *const *without; /* ingredients left out: "views", "fusion", "split", "tree", "overlap", "idle-cores", "reorder" */
   size_t without_count;
   bool ablation; /* also plans with each ingredient left out */
   double what_if_s; /* also finds the least SRAM and memory bandwidth that reach this time; 0 = not asked */

@@ -43,7 +43,8 @@ static bool make_request(rdg_context *ctx, const struct generate_model *model, c
                                        .batch = options->batch ? options->batch : 1,
                                        .sequence = options->sequence ? options->sequence : default_sequence(model),
                                        .layers = options->layers,
-                                       .divide = options->divide};
+                                       .divide = options->divide,
+                                       .more_positions = options->more_positions};
   return dtype_option(ctx, options->activations, DTYPE_BF16, &request->activations)
          && dtype_option(ctx, options->weights, request->activations, &request->weights);
 }

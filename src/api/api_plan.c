@@ -38,8 +38,10 @@ static const struct {
   size_t offset; /* of the flag in struct plan_options */
 } ingredients[] = {{"views", offsetof(struct plan_options, read.views)},
                    {"fusion", offsetof(struct plan_options, read.fuse)},
+                   {"split", offsetof(struct plan_options, split)},
                    {"tree", offsetof(struct plan_options, features.tree_reduction)},
                    {"overlap", offsetof(struct plan_options, features.overlap)},
+                   {"idle-cores", offsetof(struct plan_options, features.idle_cores)},
                    {"reorder", offsetof(struct plan_options, reorder)}};
 enum { INGREDIENT_COUNT = sizeof ingredients / sizeof *ingredients };
 

@@ -53,6 +53,7 @@ struct generate_request {
   enum dtype weights; /* the same (or NONE), or I8, I4: weight-only quantisation with one scale per output column */
   uint32_t layers; /* 0 = the model's; otherwise at most so many */
   uint32_t divide; /* 0, 1 = true sizes; n: heads, hidden, ffn, vocabulary divided for reduced checks */
+  bool more_positions; /* a table of learned positions that is too short for the sequence is made long enough */
 };
 /* A new module with one function @main; arguments are weights ("weights.layers.0.qkv" and, quantised, "scales..." in
  * jax.arg_info), caches ("cache.0.keys"), then tokens and the position (or images, or latents, times and classes); results

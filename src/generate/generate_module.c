@@ -51,6 +51,10 @@ static bool check_types(const struct generate_model *model, const struct generat
   return true;
 }
 
+static bool is_too_long(const struct generate_model *model, const struct generate_request *r) {
+  return model->positions > 0 && r->sequence > model->positions - model->position_offset;
+}
+
 static bool check_phase(const struct generate_model *model, const struct generate_request *r, struct diag_list *diags) {
   bool is_decoder = model->family == GENERATE_DECODER;
   if (is_decoder == (r->phase == GENERATE_FORWARD)) {
@@ -64,9 +68,9 @@ static bool check_phase(const struct generate_model *model, const struct generat
   if (is_decoder && (r->sequence == 0 || r->sequence > COUNT_MAX)) {
     return refuse(diags, model, "the sequence length must be from 1 to 2^24");
   }
-  if (model->positions > 0 && r->sequence > model->positions - model->position_offset) {
-    diag_file(diags, DIAG_E0805_GENERATE, NULL, 0, 0, "%s has %u positions, not %u", model->name,
-              model->positions - model->position_offset, r->sequence);
+  if (!r->more_positions && is_too_long(model, r)) {
+    diag_file(diags, DIAG_E0805_GENERATE, NULL, 0, 0, "%s has %u positions, not %u (--more-positions adds them)",
+              model->name, model->positions - model->position_offset, r->sequence);
     return false;
   }
   return true;
@@ -111,6 +115,9 @@ static bool start(struct generate_step *s, const struct generate_model *model, c
   *s = (struct generate_step){.model = *model, .request = r, .batch = r->batch};
   if (!check_types(model, r, diags) || !check_phase(model, r, diags) || !reduce(r, &s->model, diags)) {
     return false;
+  }
+  if (is_too_long(model, r)) {
+    s->model.positions = r->sequence + model->position_offset;
   }
   s->length = step_length(model, r);
   s->is_decode = r->phase == GENERATE_DECODE;

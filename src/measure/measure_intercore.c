@@ -80,7 +80,7 @@ static enum status predict(const struct plan_chip *chip, struct intercore_row *r
   diag_init(&misfits);
   row->predicted_s = row->compute_s = row->exchange_s = NAN;
   if (make_product(row, &program)) {
-    struct plan_set_options options = {.features = {.tree_reduction = true, .overlap = true}};
+    struct plan_set_options options = {.features = {.tree_reduction = true, .overlap = true, .idle_cores = true}};
     status = plan_sets_build(&program, chip, &options, &misfits, &sets);
     if (status == STATUS_OK) {
       take_fastest(&sets, row);

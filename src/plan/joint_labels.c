@@ -21,9 +21,6 @@ enum { WINDOW_MOST = 32 };
 /* Steps of the path that are kept for reading it back; 8 bytes each. */
 enum { HISTORY_MOST = 6 * 1000 * 1000 };
 
-/* The second longest of a label's rests counts this much in ranking: of labels with equal bounds those with more slack. */
-#define SLACK_WEIGHT 0.125
-
 struct entry {
   int64_t left_ps; /* of the load, alone; 0 = complete */
   uint64_t cold_bytes;
@@ -246,7 +243,7 @@ static bool judge(struct search *search, uint32_t node_number, uint32_t frontier
   const int64_t channel_ps = larger(label->channel_ps, label->core_ps) + search->tail_ps[frontier];
   label->bound_ps = larger(label->bound_ps, larger(cores_ps, channel_ps));
   const int64_t other_ps = cores_ps < channel_ps ? cores_ps : channel_ps;
-  label->score = (double)label->bound_ps + SLACK_WEIGHT * (double)other_ps;
+  label->score = (double)label->bound_ps + search->options->slack_weight * (double)other_ps;
   if (search->options->contention) {
     double shared_ps = (double)label->core_ps + search->run_rest_ps[node_number] + search->load_rest_ps[frontier];
     for (uint32_t e = 0; e < pool->count; e++) {

@@ -11,6 +11,9 @@ struct joint_search_options {
   const uint32_t *order; /* loads in the order of their loading; NULL = in step order */
   bool contention;
   uint32_t beam; /* labels kept per (node, frontier) */
+  /* A label is ranked by its bound, the longer of what is left for the cores and for the channel, and by the other of the two
+   * at this weight: of equal bounds those with more slack. */
+  double slack_weight;
   /* Labels that differ by no more than this count as equal, and the better ranked stays: what is kept then differs in kind.
    * 0 = exact dominance. */
   int64_t alike_ps;

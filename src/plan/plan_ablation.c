@@ -6,21 +6,23 @@
 struct variant {
   const char *ingredient;
   const struct plan_policy *policy;
-  bool views, fuse, tree_reduction, overlap, reorder;
+  bool views, fuse, split, tree_reduction, overlap, idle_cores, reorder;
 };
 
 static const struct variant variants[] = {
-    {"all", &plan_policy_joint, true, true, true, true, true},
-    {"without views", &plan_policy_joint, false, true, true, true, true},
-    {"without fusion", &plan_policy_joint, true, false, true, true, true},
-    {"without tree reductions", &plan_policy_joint, true, true, false, true, true},
-    {"without overlap", &plan_policy_joint, true, true, true, false, true},
-    {"without reordering", &plan_policy_joint, true, true, true, true, false},
-    {"without joint allocation", &plan_policy_dyn, true, true, true, true, false},
-    {"without deep preloading", &plan_policy_basic, true, true, true, true, false},
-    {"published machine, joint", &plan_policy_joint, false, false, false, false, true},
-    {"published machine, dyn", &plan_policy_dyn, false, false, false, false, false},
-    {"published machine, ideal", &plan_policy_ideal, false, false, false, false, false},
+    {"all", &plan_policy_joint, true, true, true, true, true, true, true},
+    {"without views", &plan_policy_joint, false, true, true, true, true, true, true},
+    {"without fusion", &plan_policy_joint, true, false, true, true, true, true, true},
+    {"without splitting", &plan_policy_joint, true, true, false, true, true, true, true},
+    {"without tree reductions", &plan_policy_joint, true, true, true, false, true, true, true},
+    {"without overlap", &plan_policy_joint, true, true, true, true, false, true, true},
+    {"without idle cores", &plan_policy_joint, true, true, true, true, true, false, true},
+    {"without reordering", &plan_policy_joint, true, true, true, true, true, true, false},
+    {"without joint allocation", &plan_policy_dyn, true, true, true, true, true, true, false},
+    {"without deep preloading", &plan_policy_basic, true, true, true, true, true, true, false},
+    {"published machine, joint", &plan_policy_joint, false, false, true, false, false, false, true},
+    {"published machine, dyn", &plan_policy_dyn, false, false, true, false, false, false, false},
+    {"published machine, ideal", &plan_policy_ideal, false, false, true, false, false, false, false},
 };
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
@@ -30,8 +32,11 @@ static enum status run_variant(const struct work_graph *graph, const struct hw_c
       .policies = &variant->policy,
       .policy_count = 1,
       .read = {.views = variant->views, .fuse = variant->fuse},
-      .features = {.tree_reduction = variant->tree_reduction, .overlap = variant->overlap},
+      .features = {.tree_reduction = variant->tree_reduction,
+                   .overlap = variant->overlap,
+                   .idle_cores = variant->idle_cores},
       .reorder = variant->reorder,
+      .split = variant->split,
   };
   struct plan_result result;
   enum status status = plan_run(graph, chip, &options, diags, &result);

@@ -151,7 +151,7 @@ void plan_bounds_of(const struct plan_chain *chain, struct plan_bounds *bounds) 
       }
     }
   }
-  bounds->chain_ps = (best_units + PRICE_UNIT - 1) / PRICE_UNIT;
+  bounds->chain_ps = greater((best_units + PRICE_UNIT - 1) / PRICE_UNIT, plan_sram_bound_of(chain, true));
 }
 
 uint64_t plan_chain_smallest_sram(const struct plan_chain *chain, uint32_t *step) {

@@ -53,7 +53,7 @@ struct plan_choice_set {
 
 struct plan_step {
   uint32_t set; /* in plan_chain.sets */
-  uint64_t live_bytes; /* per core: values kept across the step that are not its own */
+  uint64_t live_bytes; /* per core: values on the chip beside its own tensors */
   uint32_t layer; /* repetition; UINT32_MAX = none */
 };
 

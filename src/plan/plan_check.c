@@ -21,6 +21,7 @@ struct check {
   struct diag_list *diags;
   uint32_t *order; /* step of each load */
   uint64_t *kept_bytes; /* per step: of its tensors from memory, in their preload state */
+  uint32_t *last_reader; /* per step: of its result; 0 = none */
   bool failed;
 };
 
@@ -68,6 +69,37 @@ static bool is_loaded(const struct plan_file_step *step) {
 
 /* ---- partitions ---- */
 
+/* Budget for the replay of all partitions, parts looked at times tensors, so that a hostile file ends in seconds; 0.1 us
+ * each. Plans of real models take up to 330,000. What does not depend on factors is linear in the file. */
+enum { REPLAY_MAX = 1 << 24 };
+
+/* Upper bound of what plan_validate and plan_validate_preload do for a step. */
+static uint64_t replay_work(const struct check *check, uint32_t step) {
+  const struct plan_file_step *claimed = &check->file->steps[step];
+  uint32_t tensors = operator_of(check, step)->tensor_count;
+  uint64_t parts = 0;
+  for (uint32_t a = 0; a < PLAN_AXES_MAX; a++) {
+    for (uint32_t s = 0; s < PLAN_ROTATED_MAX; s++) {
+      uint32_t hot = claimed->execute.temporal[s][a], cold = claimed->preload.temporal[s][a];
+      parts += (hot > 1 ? hot : 0) + (cold > 1 ? cold : 0);
+    }
+  }
+  return parts * 3 * (tensors + 1u); /* a full, a last and an empty part of the grid */
+}
+
+static enum status check_work(struct check *check) {
+  uint64_t work = 0;
+  for (uint32_t i = 0; i < check->file->step_count; i++) {
+    work += replay_work(check, i);
+    if (work > REPLAY_MAX) {
+      diag_file(check->diags, DIAG_E0808_PLAN_LIMIT, check->name, 0, 0,
+                "steps[%u]: the partitions up to this step take more than %d parts to check", i, REPLAY_MAX);
+      return STATUS_LIMIT;
+    }
+  }
+  return STATUS_OK;
+}
+
 static void check_partitions(struct check *check) {
   struct core_fault fault;
   struct strbuf text = {0};
@@ -99,12 +131,22 @@ static uint64_t piece_bytes(const struct core_grid *grid, const struct plan_tens
   return bytes_of(core_grid_piece_elements(grid, tensor), tensors[tensor].element_bits);
 }
 
-/* All tensors, twice what rotates: a piece arrives while one is used. */
+/* In SRAM everything begins at a word. */
+static uint64_t words_of(uint64_t bytes) {
+  const uint64_t word_bytes = 4;
+  return sat_mul_u64(ceil_div_u64(bytes, word_bytes), word_bytes);
+}
+
+/* Twice what rotates: a piece arrives while one is used. */
+static uint64_t place_bytes(const struct core_grid *grid, const struct plan_tensor *tensors, uint32_t tensor) {
+  uint64_t bytes = words_of(piece_bytes(grid, tensors, tensor));
+  return core_grid_pieces(grid, tensor) > 1 ? sat_mul_u64(bytes, 2) : bytes;
+}
+
 static uint64_t tensor_bytes(const struct core_grid *grid, const struct plan_tensor *tensors) {
   uint64_t sum = 0;
   for (uint32_t t = 0; t < grid->tensor_count; t++) {
-    uint64_t bytes = piece_bytes(grid, tensors, t);
-    sum = sat_add_u64(sum, core_grid_pieces(grid, t) > 1 ? sat_mul_u64(bytes, 2) : bytes);
+    sum = sat_add_u64(sum, place_bytes(grid, tensors, t));
   }
   return sum;
 }
@@ -112,7 +154,7 @@ static uint64_t tensor_bytes(const struct core_grid *grid, const struct plan_ten
 static uint64_t cold_bytes(const struct core_grid *grid, const struct plan_tensor *tensors) {
   uint64_t sum = 0;
   for (uint32_t t = 0; t + 1u < grid->tensor_count; t++) {
-    sum = tensors[t].source == PLAN_SOURCE_MEMORY ? sat_add_u64(sum, piece_bytes(grid, tensors, t)) : sum;
+    sum = tensors[t].source == PLAN_SOURCE_MEMORY ? sat_add_u64(sum, words_of(piece_bytes(grid, tensors, t))) : sum;
   }
   return sum;
 }
@@ -180,7 +222,42 @@ static void check_costs(struct check *check) {
   }
 }
 
+static const struct plan_tensor *output_of(const struct check *check, uint32_t step) {
+  return &tensors_of(check, step)[operator_of(check, step)->tensor_count - 1];
+}
+
+static uint64_t output_elements(const struct check *check, uint32_t step) {
+  const struct plan_operator *op = operator_of(check, step);
+  uint64_t elements = 1;
+  for (uint32_t a = 0; a < op->axis_count; a++) {
+    elements = sat_mul_u64(elements, (output_of(check, step)->axes >> a & 1) != 0 ? op->extents[a] : 1);
+  }
+  return elements;
+}
+
+/* Bytes per core of the result of a step, cut evenly over the cores of the chip. */
+static uint64_t share_bytes(const struct check *check, uint32_t step) {
+  uint64_t elements = ceil_div_u64(output_elements(check, step), check->file->chip.cores);
+  return words_of(bytes_of(elements, output_of(check, step)->element_bits));
+}
+
 /* ---- dependencies ---- */
+
+/* Parts of a value have one size: those of the last of the operators that made them. */
+static void check_parts(struct check *check, uint32_t step, uint32_t index) {
+  const struct plan_tensor *tensor = &tensors_of(check, step)[index];
+  uint32_t last = tensor->producer - 1;
+  for (uint32_t p = plan_first_producer(tensor); p < last; p++) {
+    if (output_elements(check, p) != output_elements(check, last)
+        || output_of(check, p)->element_bits != output_of(check, last)->element_bits) {
+      violation(check, step, "tensor %u is made in parts, and that of steps[%u] is not as large as that of steps[%u]",
+                index, p, last);
+    }
+  }
+  if (tensor->producer_parts > 1 && tensor->source == PLAN_SOURCE_CHIP && !tensor->is_view) {
+    violation(check, step, "tensor %u is made in parts, but is no view", index);
+  }
+}
 
 static void check_producers(struct check *check) {
   for (uint32_t i = 0; i < check->file->step_count; i++) {
@@ -191,6 +268,8 @@ static void check_producers(struct check *check) {
         violation(check, i, "tensor %u is made by steps[%u], which comes no earlier", t, tensors[t].producer - 1);
       } else if (tensors[t].producer == 0 && tensors[t].source == PLAN_SOURCE_CHIP) {
         violation(check, i, "tensor %u is on the chip, but nobody made it", t);
+      } else if (tensors[t].producer > 0) {
+        check_parts(check, i, t);
       }
     }
   }
@@ -279,87 +358,141 @@ static void check_steps(struct check *check) {
 
 /* ---- SRAM ---- */
 
-/* Bytes of the whole output of an operator. */
-static uint64_t output_bytes(const struct check *check, uint32_t step) {
-  const struct plan_operator *op = operator_of(check, step);
-  const struct plan_tensor *output = &tensors_of(check, step)[op->tensor_count - 1];
-  uint64_t elements = 1;
-  for (uint32_t a = 0; a < op->axis_count; a++) {
-    elements = sat_mul_u64(elements, (output->axes >> a & 1) != 0 ? op->extents[a] : 1);
-  }
-  return bytes_of(elements, output->element_bits);
-}
-
-/* Bytes on the whole chip that each step keeps for later ones and does not read: of values made before it and read after
- * it. */
-static bool find_live(const struct check *check, uint64_t *live) {
-  uint32_t count = check->file->step_count;
-  uint32_t *last = calloc(count, sizeof *last);
-  if (last == NULL) {
-    return false;
-  }
-  for (uint32_t pass = 0; pass < 2; pass++) { /* the last readers; then what is kept over readers before them */
-    for (uint32_t i = 0; i < count; i++) {
-      const struct plan_tensor *tensors = tensors_of(check, i);
-      for (uint32_t t = 0; t + 1u < operator_of(check, i)->tensor_count; t++) {
-        uint32_t producer = tensors[t].producer;
-        bool is_first = producer > 0 && producer <= i;
-        for (uint32_t u = 0; u < t; u++) {
-          is_first &= tensors[u].producer != producer;
-        }
-        if (is_first && pass == 0) {
-          last[producer - 1] = i;
-        } else if (is_first && last[producer - 1] > i) {
-          live[i] -= output_bytes(check, producer - 1); /* modulo 2^64 until all are added */
-        }
+/* The last step that reads the result of each; 0: none. */
+static void find_last_readers(struct check *check) {
+  for (uint32_t i = 0; i < check->file->step_count; i++) {
+    const struct plan_tensor *tensors = tensors_of(check, i);
+    for (uint32_t t = 0; t + 1u < operator_of(check, i)->tensor_count; t++) {
+      bool is_chip = tensors[t].source == PLAN_SOURCE_CHIP;
+      for (uint32_t p = is_chip ? plan_first_producer(&tensors[t]) : i; p < i && p < tensors[t].producer; p++) {
+        check->last_reader[p] = i;
       }
     }
   }
-  uint64_t sum = 0;
-  uint64_t *ended = calloc(count + 1u, sizeof *ended);
-  for (uint32_t i = 0; i < count && ended != NULL; i++) {
-    sum -= ended[i];
-    live[i] += sum;
-    if (last[i] > i + 1) { /* from the next step on, until its last reader */
-      sum += output_bytes(check, i);
-      ended[last[i]] += output_bytes(check, i);
-    }
-  }
-  bool is_good = ended != NULL;
-  free(ended);
-  free(last);
-  return is_good;
 }
 
-/* Need of every step: its own tensors, what is live across it, and what is loaded or being loaded for later steps. Without
- * a memory all tensors lie on the chip from the start. */
-static void check_sram(struct check *check, const uint64_t *live, uint64_t *ahead) {
+/* Shares that end with a step: of the values that it is the last to read. */
+static uint64_t ended_bytes(const struct check *check, uint32_t step) {
+  const struct plan_tensor *tensors = tensors_of(check, step);
+  uint64_t sum = 0;
+  for (uint32_t t = 0; t + 1u < operator_of(check, step)->tensor_count; t++) {
+    bool is_chip = tensors[t].source == PLAN_SOURCE_CHIP;
+    for (uint32_t p = is_chip ? plan_first_producer(&tensors[t]) : step; p < step && p < tensors[t].producer; p++) {
+      bool is_last = check->last_reader[p] == step;
+      for (uint32_t u = 0; u < t; u++) {
+        is_last &= !plan_is_made_by(&tensors[u], p);
+      }
+      sum += is_last ? share_bytes(check, p) : 0; /* each of them was in a sum below the SRAM */
+    }
+  }
+  return sum;
+}
+
+/* What lies in the SRAM of a core as the steps go by; bytes. */
+struct walk {
+  uint64_t shares; /* of values made and still to be read */
+  uint64_t loads; /* of loads released and not yet used; without a memory of all tensors, all the time */
+  uint32_t next; /* load to be released */
+};
+
+/* Of the step itself among `walk.loads`. */
+static uint64_t own_bytes(const struct check *check, uint32_t step) {
+  bool has_own = is_loaded(&check->file->steps[step]) || !check->file->chip.has_memory;
+  return has_own ? check->kept_bytes[step] : 0;
+}
+
+/* The largest need of a step, from the buffers that its parts have at the same time. They need not lie in one piece
+ * (core_program.h), so that they have a place when their sum is within the SRAM. */
+static uint64_t need_over_time(const struct check *check, uint32_t step, const struct walk *walk, uint64_t ended,
+                               uint64_t result) {
+  const struct plan_tensor *tensors = tensors_of(check, step);
+  uint32_t output = operator_of(check, step)->tensor_count - 1u;
+  uint64_t gathered = 0, inputs = 0, hot = check->file->steps[step].cost.hot_bytes;
+  struct core_grid grid;
+  plan_partition_grid(check->program, operator_of(check, step), &check->file->steps[step].execute, &grid);
+  for (uint32_t t = 0; t < output; t++) {
+    uint64_t bytes = place_bytes(&grid, tensors, t);
+    inputs += bytes; /* check_sizes: not above hot */
+    gathered += tensors[t].source == PLAN_SOURCE_CHIP ? bytes : 0;
+  }
+  const uint64_t moments[] = {
+      gathered + walk->shares + walk->loads, /* shares were read into buffers, loads wait */
+      hot + walk->shares - ended + walk->loads - own_bytes(check, step), /* it computes; loads became its tensors */
+      hot - inputs + walk->shares - ended + result + walk->loads - own_bytes(check, step), /* the result into shares */
+  };
+  uint64_t need = 0;
+  for (size_t m = 0; m < sizeof moments / sizeof moments[0]; m++) {
+    need = moments[m] > need ? moments[m] : need;
+  }
+  return need;
+}
+
+static void release_loads(const struct check *check, uint32_t step, struct walk *walk) {
   const struct plan_file *file = check->file;
-  uint64_t kept = 0, sum = 0, peak = 0;
-  for (uint32_t i = 0; i < file->step_count; i++) {
-    const struct plan_file_step *step = &file->steps[i];
-    if (is_loaded(step) && step->release < i) { /* of no account when it is released with its own step */
-      ahead[step->release] += step->load.cold_bytes;
-      ahead[i] -= step->load.cold_bytes;
-    }
-    kept = file->chip.has_memory ? 0 : sat_add_u64(kept, check->kept_bytes[i]);
+  while (walk->next < file->load_count && file->steps[check->order[walk->next]].release <= step) {
+    walk->loads = sat_add_u64(walk->loads, check->kept_bytes[check->order[walk->next++]]);
   }
-  for (uint32_t i = 0; i < file->step_count; i++) {
-    const struct plan_file_step *step = &file->steps[i];
-    sum += ahead[i];
-    compare_bytes(check, i, "its operator keeps live_bytes", operator_of(check, i)->live_bytes, live[i]);
-    uint64_t share = ceil_div_u64(live[i], file->chip.cores);
-    share = sat_add_u64(share, file->chip.has_memory ? 0 : kept - check->kept_bytes[i]);
-    compare_bytes(check, i, "live_bytes", step->live_bytes, share);
-    uint64_t need = sat_add_u64(sat_add_u64(step->cost.hot_bytes, share), sum);
-    compare_bytes(check, i, "resident_bytes", step->at.resident_bytes, need);
-    if (need > file->chip.sram_bytes) {
-      violation(check, i, "needs %" PRIu64 " bytes of SRAM per core, %" PRIu64 " more than there are", need,
-                need - file->chip.sram_bytes);
-    }
-    peak = need > peak ? need : peak;
+}
+
+/* The claims of one step, against their definitions and against the need over time. False when it does not fit: the sums of
+ * later steps may be beyond 64 bits then. */
+static bool check_step_sram(struct check *check, uint32_t i, struct walk *walk, uint64_t *peak) {
+  const struct plan_file *file = check->file;
+  const struct plan_file_step *step = &file->steps[i];
+  uint64_t sram = file->chip.sram_bytes, ended = ended_bytes(check, i), share = share_bytes(check, i);
+  bool is_read = check->last_reader[i] > 0,
+       is_written = tensors_of(check, i)[operator_of(check, i)->tensor_count - 1].memory_bytes > 0;
+  uint64_t result = is_read || is_written ? share : 0;
+  release_loads(check, i, walk);
+  uint64_t at_end = sat_add_u64(walk->shares - ended, result);
+  uint64_t live = walk->shares > at_end ? walk->shares : at_end;
+  uint64_t others = walk->loads - own_bytes(check, i);
+  uint64_t need = sat_add_u64(sat_add_u64(step->cost.hot_bytes, live), others);
+  compare_bytes(check, i, "live_bytes", step->live_bytes, sat_add_u64(live, file->chip.has_memory ? 0 : others));
+  compare_bytes(check, i, "resident_bytes", step->at.resident_bytes, need);
+  *peak = need > *peak ? need : *peak;
+  if (need > sram || walk->loads > sram) {
+    violation(check, i, "needs %" PRIu64 " bytes of SRAM per core, there are %" PRIu64,
+              need > sram ? need : walk->loads, sram);
+    return false;
   }
-  compare_bytes(check, UINT32_MAX, "peak_bytes", file->totals.peak_bytes, peak);
+  uint64_t placed = need_over_time(check, i, walk, ended, result);
+  if (placed > need) {
+    violation(check, i, "its buffers take %" PRIu64 " bytes at once, resident_bytes are %" PRIu64, placed, need);
+  }
+  walk->loads = file->chip.has_memory ? others : walk->loads;
+  walk->shares = is_read ? at_end : walk->shares - ended;
+  return true;
+}
+
+/* Releases not after their steps, and not decreasing along the loads. */
+static bool are_released(const struct check *check) {
+  const struct plan_file_step *steps = check->file->steps;
+  for (uint32_t k = 0; k < check->file->load_count; k++) {
+    uint32_t i = check->order[k];
+    if (steps[i].release > i || (k > 0 && steps[i].release < steps[check->order[k - 1]].release)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Only where sizes, loads and releases are sound. */
+static void check_sram(struct check *check) {
+  const struct plan_file *file = check->file;
+  struct walk walk = {0};
+  uint64_t peak = 0;
+  bool fits = true;
+  find_last_readers(check);
+  for (uint32_t i = 0; i < file->step_count && !file->chip.has_memory; i++) {
+    walk.loads = sat_add_u64(walk.loads, check->kept_bytes[i]);
+  }
+  for (uint32_t i = 0; i < file->step_count && fits; i++) {
+    fits = check_step_sram(check, i, &walk, &peak);
+  }
+  if (fits) {
+    compare_bytes(check, UINT32_MAX, "peak_bytes", file->totals.peak_bytes, peak);
+  }
 }
 
 /* ---- times ---- */
@@ -472,23 +605,24 @@ static void check_bounds(struct check *check) {
   }
 }
 
-static enum status run_checks(struct check *check, uint64_t *live, uint64_t *ahead) {
+static enum status run_checks(struct check *check) {
+  STATUS_TRY(check_work(check));
   check_partitions(check);
   check_producers(check);
   if (check->failed) { /* sizes and costs of such operators mean nothing */
     return STATUS_INPUT;
   }
   check_sizes(check);
+  bool is_sized = !check->failed;
   check_costs(check);
-  if (!find_live(check, live)) {
-    return STATUS_MEMORY;
-  }
   bool is_ordered = check_order(check);
   if (is_ordered) {
     check_loads(check);
   }
   check_steps(check);
-  check_sram(check, live, ahead);
+  if (is_sized && is_ordered && are_released(check)) {
+    check_sram(check);
+  }
   if (is_ordered && !check->failed) {
     STATUS_TRY(check_times(check));
   }
@@ -503,15 +637,14 @@ enum status plan_check(const struct plan_file *file, const char *name, struct di
                         .name = name,
                         .diags = diags,
                         .order = calloc(count + 1, sizeof *check.order),
-                        .kept_bytes = calloc(count + 1, sizeof *check.kept_bytes)};
-  uint64_t *live = calloc(count + 1, sizeof *live), *ahead = calloc(count + 1, sizeof *ahead);
+                        .kept_bytes = calloc(count + 1, sizeof *check.kept_bytes),
+                        .last_reader = calloc(count + 1, sizeof *check.last_reader)};
   enum status status = STATUS_MEMORY;
-  if (check.order != NULL && check.kept_bytes != NULL && live != NULL && ahead != NULL) {
-    status = run_checks(&check, live, ahead);
+  if (check.order != NULL && check.kept_bytes != NULL && check.last_reader != NULL) {
+    status = run_checks(&check);
   }
   free(check.order);
   free(check.kept_bytes);
-  free(live);
-  free(ahead);
+  free(check.last_reader);
   return status;
 }

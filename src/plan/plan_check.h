@@ -2,7 +2,8 @@
  *
  *   partitions    every execute and preload state through plan_validate
  *   sizes         from extents and factors, with arithmetic of its own; hot sizes with stage results through the cost model
- *   SRAM          need of every step summed up anew, with what is live found from the producers
+ *   SRAM          need of every step summed up anew, with what is live found from the producers; and the buffers that exist
+ *                 at each moment of a step, whose sum is never above it: what is accepted has a place for every buffer
  *   dependencies  producers earlier; loads complete before their steps, one at a time, not before their release
  *   times         the cost model on the file's constants and the timeline on the file's decisions
  *   totals        sums; bounds not above the makespan
@@ -14,7 +15,7 @@
 #include "plan/plan_file.h"
 
 /* STATUS_OK when nothing is wrong; STATUS_INPUT with one message per violation (`diags` keeps as many as its limit says);
- * STATUS_MEMORY. `name`: of the file, for the messages; may be NULL. */
+ * STATUS_LIMIT and E0808 when the partitions have too many pieces to check; STATUS_MEMORY. `name`: of the file, for the messages; may be NULL. */
 enum status plan_check(const struct plan_file *file, const char *name, struct diag_list *diags);
 
 #endif

@@ -12,7 +12,7 @@
 
 #define NONE UINT32_MAX
 
-enum { ITERATIONS_MAX = 1 << 24 }; /* of all operators together; real plans have thousands */
+enum { ITERATIONS_MAX = 1 << 20 }; /* of all operators together; real plans have thousands */
 
 /* What belongs to one step; buffers are indices, NONE where there is none. */
 struct step_buffers {
@@ -129,7 +129,7 @@ static bool add_tensor(struct build *b, uint32_t step, uint32_t tensor, const st
   const struct core_grid *hot = &b->out->operators.data[step].grid;
   struct step_buffers *own = &b->steps[step];
   uint64_t bytes = piece_bytes(b, step, tensor);
-  bytes = core_grid_pieces(hot, tensor) > 1 ? 2 * bytes : bytes;
+  bytes = core_grid_pieces(hot, tensor) > 1 ? 2 * plan_word_bytes(bytes) : bytes; /* both begin at a word */
   own->preload[tensor] = NONE;
   if (is_from_memory(&tensors_of(b, step)[tensor])) {
     uint64_t cold_bytes = bytes_of(core_grid_piece_elements(cold, tensor), tensors_of(b, step)[tensor].element_bits);
@@ -151,7 +151,7 @@ static bool add_buffers(struct build *b, uint32_t step) {
     if (!add_tensor(b, step, t, &cold)) {
       return false;
     }
-    sum += b->out->buffers.data[own->execute[t]].size_bytes;
+    sum += plan_word_bytes(b->out->buffers.data[own->execute[t]].size_bytes);
   }
   uint64_t hot = b->file->steps[step].cost.hot_bytes;
   own->share = own->scratch = NONE;
@@ -188,11 +188,11 @@ static bool place_buffer(struct build *b, uint32_t step, uint32_t index, uint32_
         return false;
       }
     }
-    uint64_t has = plan_place_round(before->size_bytes);
-    bytes = plan_place_round(bytes) - has;
+    uint64_t has = plan_word_bytes(before->size_bytes);
+    bytes = plan_word_bytes(bytes) - has;
   }
   bool is_long = buffer->kind == CORE_BUFFER_PRELOAD || buffer->kind == CORE_BUFFER_SHARE;
-  if (plan_place_round(bytes) > b->place.free_bytes) {
+  if (plan_word_bytes(bytes) > b->place.free_bytes) {
     return refuse(b, step, buffer);
   }
   bool grows = b->out->segments.count > first;
@@ -251,6 +251,19 @@ static bool emit_preload(struct build *b, uint32_t step) {
   return true;
 }
 
+/* One for each part in which the value was made; their bytes add up to those of the piece. */
+static bool emit_gathers(struct build *b, const struct plan_tensor *tensor, struct core_instruction gather) {
+  uint32_t first = plan_first_producer(tensor), parts = tensor->producer - first;
+  uint64_t bytes = gather.bytes;
+  bool is_good = true;
+  for (uint32_t k = 0; k < parts && is_good; k++) {
+    gather.source = b->steps[first + k].share + 1;
+    gather.bytes = bytes / parts + (k < bytes % parts ? 1 : 0);
+    is_good = emit(b, gather);
+  }
+  return is_good;
+}
+
 /* One input becomes what the operator computes with. */
 static bool emit_input(struct build *b, uint32_t step, uint32_t tensor) {
   struct step_buffers *own = &b->steps[step];
@@ -258,11 +271,9 @@ static bool emit_input(struct build *b, uint32_t step, uint32_t tensor) {
   uint64_t piece = piece_bytes(b, step, tensor);
   struct core_instruction fill = {.op = step, .buffer = own->execute[tensor] + 1};
   if (own->preload[tensor] == NONE) {
-    uint32_t producer = tensors_of(b, step)[tensor].producer - 1;
     fill.kind = CORE_GATHER;
-    fill.source = b->steps[producer].share + 1;
     fill.bytes = piece;
-    return emit_allocate(b, step, own->execute[tensor], NONE) && emit(b, fill);
+    return emit_allocate(b, step, own->execute[tensor], NONE) && emit_gathers(b, &tensors_of(b, step)[tensor], fill);
   }
   const struct core_buffer *cold = &b->out->buffers.data[own->preload[tensor]];
   uint64_t ratio = 1; /* pieces of the preload state in one of the execute state */
@@ -343,12 +354,15 @@ static bool emit_free_shares(struct build *b, uint32_t step) {
   const struct plan_tensor *tensors = tensors_of(b, step);
   bool is_good = true;
   for (uint32_t t = 0; is_good && t + 1u < operator_of(b, step)->tensor_count; t++) {
-    bool is_last = tensors[t].producer > 0 && !is_from_memory(&tensors[t])
-                   && b->steps[tensors[t].producer - 1].last_reader == step;
-    for (uint32_t u = 0; u < t; u++) {
-      is_last &= tensors[u].producer != tensors[t].producer || is_from_memory(&tensors[u]);
+    bool is_made = tensors[t].producer > 0 && !is_from_memory(&tensors[t]);
+    for (uint32_t p = is_made ? plan_first_producer(&tensors[t]) : step; is_good && p < step && p < tensors[t].producer;
+         p++) {
+      bool is_last = b->steps[p].last_reader == step;
+      for (uint32_t u = 0; u < t; u++) {
+        is_last &= !plan_is_made_by(&tensors[u], p);
+      }
+      is_good = !is_last || emit_free(b, step, b->steps[p].share);
     }
-    is_good = !is_last || emit_free(b, step, b->steps[tensors[t].producer - 1].share);
   }
   return is_good;
 }
@@ -415,8 +429,9 @@ static void find_readers_and_order(struct build *b) {
   for (uint32_t i = 0; i < b->file->step_count; i++) {
     const struct plan_tensor *tensors = tensors_of(b, i);
     for (uint32_t t = 0; t + 1u < operator_of(b, i)->tensor_count; t++) {
-      if (!is_from_memory(&tensors[t]) && tensors[t].producer > 0 && tensors[t].producer <= i) {
-        b->steps[tensors[t].producer - 1].last_reader = i;
+      bool is_made = !is_from_memory(&tensors[t]) && tensors[t].producer > 0;
+      for (uint32_t p = is_made ? plan_first_producer(&tensors[t]) : i; p < i && p < tensors[t].producer; p++) {
+        b->steps[p].last_reader = i;
       }
     }
     uint32_t place = b->file->steps[i].load_order;

@@ -5,9 +5,9 @@
 #include "plan/plan_file.h"
 #include "work/core_program.h"
 
-/* The file's plan is one that plan_check accepts. STATUS_INPUT and E0809 with the bytes when a buffer finds no place: shares
- * of values that a step itself reads count here and not in the plan, and sizes are rounded up. STATUS_LIMIT beyond 2^24
- * iterations. The caller releases the program, also after a failure.
+/* The file's plan is one that plan_check accepts: all its buffers find a place then. Of another plan STATUS_INPUT and E0809
+ * with the bytes when one does not. STATUS_LIMIT beyond 2^20 iterations. The caller releases the program, also after a
+ * failure.
  *
  * Per step: the preloads released with it; gathering of what is on the chip; waits and distributions of what was loaded;
  * its iterations with the rotations between them; the result into shares, to memory; buffers that end. */

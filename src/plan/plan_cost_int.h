@@ -5,23 +5,59 @@
 
 #include "base/checked.h"
 #include "plan/plan_cost.h"
+#include "plan/plan_tile.h"
 
-/* One partition being priced. */
-struct cost {
+/* What the price of a stage needs of its operator. */
+struct cost_stage {
+  plan_axis_mask result; /* axes without the reduced ones */
+  plan_axis_mask rows, columns, batch; /* MATRIX */
+  struct plan_tile_unit unit; /* MATRIX */
+  bool is_needed_everywhere; /* a later stage reads the result where the summed axes run: every core needs it */
+};
+
+/* What does not depend on the partition: made once for all partitions that a search prices. */
+struct cost_operator {
   const struct plan_chip *chip;
-  const struct plan_features *features;
+  struct plan_features features;
   const struct plan_operator *op;
   const struct plan_tensor *tensors;
   const struct plan_stage *stages;
-  const struct plan_partition *partition;
   struct plan_slots slots;
+  uint8_t slot_of[PLAN_TENSORS_MAX]; /* cost_slot_of */
+  plan_axis_mask rotating; /* plan_rotating_axes */
+  uint32_t last_reducing; /* cost_last_reducing_stage */
+  bool works_in_place; /* no stage moves or sums anything: it computes where its input lies, if that has all axes */
+  struct cost_stage facts[PLAN_STAGES_MAX];
+};
+
+/* One partition being priced. */
+struct cost {
+  const struct cost_operator *of;
+  const struct plan_partition *partition;
+  const struct plan_partition
+      *fewest; /* in bounds over several vectors the one of the fewest parts, else `partition` */
   uint64_t length[PLAN_AXES_MAX]; /* local */
   uint64_t tile[PLAN_AXES_MAX]; /* of one iteration */
   uint64_t turns[PLAN_AXES_MAX]; /* iterations along the axis */
-  uint32_t last_reducing; /* cost_last_reducing_stage */
   double link_factor; /* of a neighbour: leaving the chip */
   double cycles, link_bytes; /* link_bytes: serial */
   uint64_t buffer_bytes; /* largest buffer of a reduction */
+};
+
+/* Bounds of all temporal choices on one spatial vector. */
+struct cost_slot_bound {
+  uint64_t replicas;
+  double whole_s; /* link time of the uncut tensor */
+  double least_s; /* over all pieces, with a share of the barriers */
+  double gathered_s; /* of the smallest piece of an input from the chip */
+  double exchanged_s; /* least link time over all pieces, of shifts as well */
+};
+struct cost_vector {
+  struct plan_partition partition; /* all temporal factors 1 */
+  struct cost uncut;
+  double barrier_s; /* of a shift, at least */
+  double fixed_s; /* stages, and inputs that are never cut */
+  struct cost_slot_bound slots[PLAN_ROTATED_MAX];
 };
 
 static inline plan_axis_mask cost_axes_of(const struct plan_operator *op) {
@@ -96,17 +132,21 @@ static inline double cost_cross_chip(const struct plan_chip *chip, const struct 
   return plan_partition_cores(partition) > chip->cores_per_chip ? chip->cross_chip_factor : 1;
 }
 
-/* Fills all members that follow from chip, features, operator and partition. */
-void cost_prepare(struct cost *c, const struct plan_program *program);
-/* A later stage reads the result of `index` where its summed axes run: every core needs it. */
-bool cost_is_needed_everywhere(const struct cost *c, uint32_t index);
+void cost_open(const struct plan_chip *chip, const struct plan_features *features, const struct plan_program *program,
+               const struct plan_operator *op, struct cost_operator *of);
+/* The stages' share of cost_open. */
+void cost_open_stages(struct cost_operator *of);
+/* Fills all members that follow from operator and partition. */
+void cost_prepare(struct cost *c, const struct cost_operator *of, const struct plan_partition *partition);
 /* Adds tiles and reductions to `cycles` and `link_bytes`. `is_bound`: of reductions only the barriers of those that
  * plan_cost_bound.c does not treat itself. */
 void cost_add_stages(struct cost *c, bool is_bound);
-/* `bound` of the model. */
-void cost_bound(const struct plan_chip *chip, const struct plan_features *features, const struct plan_program *program,
-                const struct plan_operator *op, const struct plan_partition *partition, uint32_t slot, uint64_t pieces,
-                struct plan_bound *bound);
+/* The bounds of the model. */
+void cost_bound_vector(const void *opened, const struct plan_partition *partition, bool is_exact, void *vector,
+                       struct plan_bound *bound);
+int64_t cost_bound_turns(const void *vector, const uint16_t *turns);
+int64_t cost_bound_between(const void *opened, const uint32_t *fewest, const uint32_t *most);
+void cost_bound_pieces(const void *vector, uint32_t slot, uint64_t pieces, bool is_exact, struct plan_bound *bound);
 /* Values between stages. */
 uint64_t cost_stage_bytes(const struct cost *c);
 

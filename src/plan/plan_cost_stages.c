@@ -10,44 +10,37 @@
 enum { SLAB_DEPTH = 64 };
 
 /* Width that an operand with these axes is computed in: of the tensor that has them, else of the stage that made it. */
-static uint32_t operand_bits(const struct cost *c, uint32_t stage, plan_axis_mask axes) {
+static uint32_t operand_bits(const struct cost_operator *of, uint32_t stage, plan_axis_mask axes) {
   for (uint32_t s = stage; s-- > 0;) {
-    if ((c->stages[s].axes & ~c->stages[s].reduced) == axes) {
-      return c->stages[s].result_bits;
+    if ((of->stages[s].axes & ~of->stages[s].reduced) == axes) {
+      return of->stages[s].result_bits;
     }
   }
   uint32_t bits = 0;
-  for (uint32_t t = 0; t < c->op->tensor_count; t++) {
-    if (!c->tensors[t].is_output && c->tensors[t].axes == axes && c->tensors[t].element_bits > bits) {
-      bits = c->tensors[t].element_bits;
+  for (uint32_t t = 0; t < of->op->tensor_count; t++) {
+    if (!of->tensors[t].is_output && of->tensors[t].axes == axes && of->tensors[t].element_bits > bits) {
+      bits = of->tensors[t].element_bits;
     }
   }
   return bits;
 }
 
-static double matrix_cycles(const struct cost *c, uint32_t index) {
-  const struct plan_stage *stage = &c->stages[index];
-  plan_axis_mask free = (plan_axis_mask)(stage->axes & ~stage->reduced);
-  plan_axis_mask rows = (plan_axis_mask)(free & stage->left & ~stage->right);
-  plan_axis_mask columns = (plan_axis_mask)(free & stage->right & ~stage->left);
-  plan_axis_mask batch = (plan_axis_mask)(free & ~rows & ~columns);
-  uint32_t left = operand_bits(c, index, stage->left), right = operand_bits(c, index, stage->right);
+static void open_product(struct cost_operator *of, uint32_t index) {
+  const struct plan_stage *stage = &of->stages[index];
+  struct cost_stage *facts = &of->facts[index];
+  facts->rows = (plan_axis_mask)(facts->result & stage->left & ~stage->right);
+  facts->columns = (plan_axis_mask)(facts->result & stage->right & ~stage->left);
+  facts->batch = (plan_axis_mask)(facts->result & ~facts->rows & ~facts->columns);
+  uint32_t left = operand_bits(of, index, stage->left), right = operand_bits(of, index, stage->right);
   uint32_t bits = left > right ? left : right;
-  struct plan_product product = {
-      .batch = cost_product_over(batch, c->tile),
-      .rows = cost_product_over(rows, c->tile),
-      .columns = cost_product_over(columns, c->tile),
-      .depth = cost_product_over(stage->reduced, c->tile),
-      .bits = bits > 0 ? bits : stage->result_bits,
-  };
-  return plan_tile_matrix_cycles(c->chip, &product);
+  facts->unit = plan_tile_unit_of(of->chip, bits > 0 ? bits : stage->result_bits);
 }
 
-bool cost_is_needed_everywhere(const struct cost *c, uint32_t index) {
-  const struct plan_stage *stage = &c->stages[index];
-  plan_axis_mask result = (plan_axis_mask)(stage->axes & ~stage->reduced);
-  for (uint32_t s = index + 1; s < c->op->stage_count; s++) {
-    const struct plan_stage *later = &c->stages[s];
+static bool is_needed_everywhere(const struct cost_operator *of, uint32_t index) {
+  const struct plan_stage *stage = &of->stages[index];
+  plan_axis_mask result = of->facts[index].result;
+  for (uint32_t s = index + 1; s < of->op->stage_count; s++) {
+    const struct plan_stage *later = &of->stages[s];
     bool reads = later->kind == PLAN_STAGE_MATRIX ? later->left == result || later->right == result
                                                   : (later->axes & result) == result;
     if (reads && (later->axes & stage->reduced) != 0) {
@@ -55,6 +48,27 @@ bool cost_is_needed_everywhere(const struct cost *c, uint32_t index) {
     }
   }
   return false;
+}
+
+void cost_open_stages(struct cost_operator *of) {
+  for (uint32_t s = 0; s < of->op->stage_count; s++) {
+    of->facts[s] = (struct cost_stage){.result = (plan_axis_mask)(of->stages[s].axes & ~of->stages[s].reduced)};
+    of->facts[s].is_needed_everywhere = is_needed_everywhere(of, s);
+    if (of->stages[s].kind == PLAN_STAGE_MATRIX) {
+      open_product(of, s);
+    }
+  }
+}
+
+static double matrix_cycles(const struct cost *c, uint32_t index) {
+  const struct cost_stage *facts = &c->of->facts[index];
+  struct plan_product product = {
+      .batch = cost_product_over(facts->batch, c->tile),
+      .rows = cost_product_over(facts->rows, c->tile),
+      .columns = cost_product_over(facts->columns, c->tile),
+      .depth = cost_product_over(c->of->stages[index].reduced, c->tile),
+  };
+  return plan_tile_unit_cycles(c->of->chip, &facts->unit, &product);
 }
 
 static uint64_t divide_common(uint64_t value, uint64_t divisor) {
@@ -69,36 +83,36 @@ static uint64_t divide_common(uint64_t value, uint64_t divisor) {
 
 /* Points and calls of a vector stage. After the last sum each core works on its share of its piece of the output alone. */
 static double vector_cycles(const struct cost *c, uint32_t index, uint64_t scattered, plan_axis_mask scattered_axes) {
-  const struct plan_stage *stage = &c->stages[index];
+  const struct plan_stage *stage = &c->of->stages[index];
   bool is_inside = (stage->axes & ~scattered_axes) == 0;
-  bool is_epilogue = c->last_reducing != UINT32_MAX && index > c->last_reducing && is_inside;
+  bool is_epilogue = c->of->last_reducing != UINT32_MAX && index > c->of->last_reducing && is_inside;
   double calls = is_epilogue ? 1 : (double)cost_product_over(stage->axes, c->turns);
   double points = is_epilogue ? (double)cost_piece_elements(c->length, stage->axes, c->partition, PLAN_ROTATED_MAX - 1)
                               : (double)cost_product_over(stage->axes, c->tile);
   points = scattered > 1 && is_inside ? ceil(points / (double)scattered) : points;
   return calls
-         * plan_tile_vector_cycles(c->chip, (enum plan_stage_kind)stage->kind, points, stage->operations,
+         * plan_tile_vector_cycles(c->of->chip, (enum plan_stage_kind)stage->kind, points, stage->operations,
                                    stage->result_bits);
 }
 
 /* Cores that hold partial results of a stage, after the ring of output pieces has added up its part. */
 static uint64_t partial_cores(const struct cost *c, uint32_t index) {
-  uint64_t cores = cost_product_over_spatial(c->stages[index].reduced, c->partition);
-  return index == c->last_reducing
-             ? divide_common(cores, cost_slot_pieces(c->partition, PLAN_ROTATED_MAX - 1, c->op->axis_count))
+  uint64_t cores = cost_product_over_spatial(c->of->stages[index].reduced, c->partition);
+  return index == c->of->last_reducing
+             ? divide_common(cores, cost_slot_pieces(c->partition, PLAN_ROTATED_MAX - 1, c->of->op->axis_count))
              : cores;
 }
 
 /* The partial results of stage `index`; returns among how many cores the result is scattered afterwards. */
 static uint64_t add_reduction(struct cost *c, uint32_t index, uint64_t cores, bool everywhere) {
-  const struct plan_stage *stage = &c->stages[index];
-  plan_axis_mask result = (plan_axis_mask)(stage->axes & ~stage->reduced);
-  uint32_t slot = index == c->last_reducing ? PLAN_ROTATED_MAX - 1 : PLAN_ROTATED_MAX;
+  const struct plan_stage *stage = &c->of->stages[index];
+  plan_axis_mask result = c->of->facts[index].result;
+  uint32_t slot = index == c->of->last_reducing ? PLAN_ROTATED_MAX - 1 : PLAN_ROTATED_MAX;
   uint64_t elements = cost_piece_elements(c->length, result, c->partition, slot);
-  double factor = c->link_factor * c->chip->exchange_factor;
-  struct plan_reduction reduction =
-      plan_reduction_of(c->chip, cores, elements, stage->result_bits, everywhere, c->features->tree_reduction, factor);
-  c->cycles += reduction.add_cycles + (double)reduction.barriers * c->chip->sync_cycles;
+  double factor = c->link_factor * c->of->chip->exchange_factor;
+  struct plan_reduction reduction = plan_reduction_of(c->of->chip, cores, elements, stage->result_bits, everywhere,
+                                                      c->of->features.tree_reduction, factor);
+  c->cycles += reduction.add_cycles + (double)reduction.barriers * c->of->chip->sync_cycles;
   c->link_bytes += (double)reduction.link_bytes * factor;
   c->buffer_bytes = reduction.buffer_bytes > c->buffer_bytes ? reduction.buffer_bytes : c->buffer_bytes;
   return everywhere ? 1 : cores;
@@ -107,8 +121,8 @@ static uint64_t add_reduction(struct cost *c, uint32_t index, uint64_t cores, bo
 void cost_add_stages(struct cost *c, bool is_bound) {
   uint64_t scattered = 1;
   plan_axis_mask scattered_axes = 0;
-  for (uint32_t s = 0; s < c->op->stage_count; s++) {
-    const struct plan_stage *stage = &c->stages[s];
+  for (uint32_t s = 0; s < c->of->op->stage_count; s++) {
+    const struct plan_stage *stage = &c->of->stages[s];
     if (stage->kind == PLAN_STAGE_MATRIX) {
       c->cycles += (double)cost_product_over(stage->axes, c->turns) * matrix_cycles(c, s);
     } else {
@@ -118,12 +132,13 @@ void cost_add_stages(struct cost *c, bool is_bound) {
       continue;
     }
     uint64_t cores = partial_cores(c, s);
-    bool everywhere = cost_is_needed_everywhere(c, s);
-    scattered_axes = (plan_axis_mask)(stage->axes & ~stage->reduced);
+    bool everywhere = c->of->facts[s].is_needed_everywhere;
+    scattered_axes = c->of->facts[s].result;
     scattered = everywhere ? 1 : cores;
     if (is_bound) {
-      bool is_apart = s == c->last_reducing && !everywhere; /* plan_cost_bound.c */
-      c->cycles += is_apart ? 0 : (double)ceil_log2_u64(cores) * c->chip->sync_cycles;
+      bool is_apart = s == c->of->last_reducing && !everywhere; /* plan_cost_bound.c */
+      uint64_t least = c->fewest == c->partition ? cores : cost_product_over_spatial(stage->reduced, c->fewest);
+      c->cycles += is_apart ? 0 : (double)ceil_log2_u64(least) * c->of->chip->sync_cycles;
     } else if (cores > 1) {
       scattered = add_reduction(c, s, cores, everywhere);
     }
@@ -134,9 +149,9 @@ void cost_add_stages(struct cost *c, bool is_bound) {
  * result is the output. */
 uint64_t cost_stage_bytes(const struct cost *c) {
   uint64_t kept = 0, passing = 0;
-  for (uint32_t s = 0; s + 1 < c->op->stage_count; s++) {
-    const struct plan_stage *stage = &c->stages[s], *next = &c->stages[s + 1];
-    plan_axis_mask result = (plan_axis_mask)(stage->axes & ~stage->reduced);
+  for (uint32_t s = 0; s + 1 < c->of->op->stage_count; s++) {
+    const struct plan_stage *stage = &c->of->stages[s], *next = &c->of->stages[s + 1];
+    plan_axis_mask result = c->of->facts[s].result;
     uint64_t elements = cost_product_over(result, c->length);
     if (stage->reduced == 0 && next->kind == PLAN_STAGE_MATRIX && (result == next->left || result == next->right)) {
       uint64_t depth = cost_product_over(result & next->reduced, c->length);

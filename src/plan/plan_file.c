@@ -185,6 +185,9 @@ static void put_tensor(struct strbuf *out, const struct plan_program *program, c
   if (tensor->producer > 0) {
     strbuf_printf(out, "\"producer\":%u,", tensor->producer - 1);
   }
+  if (tensor->producer > 0 && tensor->producer_parts > 1) {
+    strbuf_printf(out, "\"producer_parts\":%u,", tensor->producer_parts);
+  }
   put_fields(out, &plan_file_tensor_fields, tensor, false);
   strbuf_putc(out, '}');
 }

@@ -58,7 +58,6 @@ const struct plan_file_fields plan_file_features_fields = COUNTED(features_rows)
 static const struct plan_file_field operator_rows[] = {
     ROW(plan_operator, sort, U32, 0, 1 << 24),
     ROW(plan_operator, merged, U8, 1, 255),
-    ROW(plan_operator, live_bytes, U64, 0, MOST),
 };
 const struct plan_file_fields plan_file_operator_fields = COUNTED(operator_rows);
 

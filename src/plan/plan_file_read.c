@@ -278,12 +278,16 @@ static bool read_tensor(struct reader *r, const json_t *object, const struct pla
     return false;
   }
   tensor->source = (uint8_t)source;
-  const json_t *producer = json_object_get(object, "producer");
-  uint64_t made_by = 0;
+  const json_t *producer = json_object_get(object, "producer"), *parts = json_object_get(object, "producer_parts");
+  uint64_t made_by = 0, part_count = 1;
   if (producer != NULL && !whole(r, producer, 0, STEPS_MAX, &made_by)) {
     return false;
   }
   tensor->producer = producer != NULL ? (uint32_t)made_by + 1 : 0;
+  if (parts != NULL && !whole(r, parts, 1, tensor->producer > 0 ? tensor->producer : 1, &part_count)) {
+    return false;
+  }
+  tensor->producer_parts = tensor->producer > 0 ? (uint32_t)part_count : 0;
   return true;
 }
 

@@ -118,17 +118,20 @@ static uint32_t matrix_member(const struct reader *reader, const struct read_clu
   return UINT32_MAX;
 }
 
-/* All members are of sorts that the step joins, and there is one product at most. */
+/* All members are of sorts that the step joins. A product is alone with element-wise work: a sum beside it (softmax behind the
+ * scores) must see all of its axis before anything goes on, so that the product's axes cannot rotate, and costs more than
+ * the exchange it saves (docs/plan-program.md has the measurement). */
 static bool is_allowed(const struct reader *reader, const struct read_cluster *cluster, unsigned parts) {
-  uint32_t products = 0;
+  uint32_t products = 0, sums = 0;
   for (uint32_t i = 0; i < cluster->member_count; i++) {
     unsigned part = part_of(reader, &reader->nodes.data[cluster->members[i].node]);
     products += part == PART_MATRIX;
+    sums += part == PART_REDUCE;
     if ((part & parts) == 0) {
       return false;
     }
   }
-  return products <= 1;
+  return products == 0 || (products == 1 && sums == 0);
 }
 
 static bool reads_value(const struct reader *reader, const struct read_member *member, uint32_t value) {
@@ -158,7 +161,7 @@ static uint32_t members_before(const struct reader *reader, const struct read_cl
 static uint64_t points_of(const struct plan_operator *op, plan_axis_mask mask) {
   uint64_t points = 1;
   for (uint32_t a = 0; a < op->axis_count; a++) {
-    points = (mask >> a & 1u) != 0 ? sat_mul_u64(points, op->extents[a]) : points;
+    points = (mask >> a & 1) != 0 ? sat_mul_u64(points, op->extents[a]) : points;
   }
   return points;
 }

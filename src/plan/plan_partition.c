@@ -46,6 +46,11 @@ static double size_share(const struct plan_space *space, double cores_factor) {
   return by_points < by_extent ? by_points : by_extent;
 }
 
+void plan_rules_least(const struct plan_space *space, const struct plan_rules *rules, double *cores, double *fill) {
+  *cores = rules->utilisation * size_share(space, 2.0) * space->cores;
+  *fill = rules->padding * size_share(space, 1.0);
+}
+
 static enum status visit_vector(struct walk *walk, bool *go_on) {
   if (walk->visitor->spatial != NULL && !walk->visitor->spatial(walk->visitor->context, walk->partition.spatial)) {
     return STATUS_OK;
@@ -78,8 +83,7 @@ static enum status walk_axis(struct walk *walk, uint32_t axis, uint64_t used, do
 
 static void prepare(struct walk *walk, const struct plan_rules *rules) {
   const struct plan_space *space = walk->space;
-  walk->min_cores = rules->utilisation * size_share(space, 2.0) * space->cores;
-  walk->min_fill = rules->padding * size_share(space, 1.0);
+  plan_rules_least(space, rules, &walk->min_cores, &walk->min_fill);
   double most = 1.0;
   for (uint32_t axis = space->axis_count; axis-- > 0;) {
     walk->most_after[axis] = most;

@@ -31,7 +31,8 @@ struct plan_space {
   uint32_t axis_count;
   uint64_t extents[PLAN_AXES_MAX];
   uint32_t tensor_count; /* 1 to PLAN_ROTATED_MAX, output last */
-  plan_axis_mask tensors[PLAN_ROTATED_MAX]; /* axes of each; the last one's factors are temporal[2], others' [0] and [1] */
+  plan_axis_mask
+      tensors[PLAN_ROTATED_MAX]; /* axes of each; the last one's factors are temporal[2], others' [0] and [1] */
   uint32_t cores;
   uint64_t sram_bytes; /* for visitors: the enumeration knows no element sizes and leaves nothing out for it */
 };
@@ -55,6 +56,8 @@ struct plan_visitor {
  * plan. STATUS_MEMORY when scratch memory is exhausted. */
 enum status plan_partition_enumerate(const struct plan_space *space, const struct plan_rules *rules,
                                      const struct plan_visitor *visitor);
+/* The fewest cores that a plan of the space must use, and the least share of points that is not padding. */
+void plan_rules_least(const struct plan_space *space, const struct plan_rules *rules, double *cores, double *fill);
 uint64_t plan_partition_cores(const struct plan_partition *partition);
 
 #endif

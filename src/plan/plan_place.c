@@ -4,17 +4,13 @@
 #include <string.h>
 
 bool plan_place_init(struct plan_place *place, uint64_t sram_bytes) {
-  uint64_t bytes = sram_bytes / PLAN_PLACE_ALIGN * PLAN_PLACE_ALIGN;
+  uint64_t bytes = sram_bytes / PLAN_WORD_BYTES * PLAN_WORD_BYTES;
   *place = (struct plan_place){.free_bytes = bytes};
   return vec_push(&place->holes, ((struct core_segment){0, bytes}));
 }
 
 void plan_place_release(struct plan_place *place) {
   vec_release(&place->holes);
-}
-
-uint64_t plan_place_round(uint64_t bytes) {
-  return (bytes + PLAN_PLACE_ALIGN - 1) / PLAN_PLACE_ALIGN * PLAN_PLACE_ALIGN;
 }
 
 static void remove_hole(struct plan_place *place, size_t index) {
@@ -67,7 +63,7 @@ static uint64_t grow(struct plan_place *place, uint64_t bytes, struct core_segme
 
 bool plan_place_take(struct plan_place *place, struct core_program *program, uint64_t bytes, enum plan_place_end end,
                      bool grows) {
-  uint64_t left = plan_place_round(bytes);
+  uint64_t left = plan_word_bytes(bytes);
   if (left > place->free_bytes || !vec_reserve(&program->segments, program->segments.count + place->holes.count)) {
     return false;
   }

@@ -40,7 +40,8 @@ struct plan_policy {
  *            latest; loads in execution order
  *   full     dyn over permuted load orders within a layer
  *   ideal    the published yardstick: fastest plan whatever its preload size, smallest preload states, no contention
- *   joint    label setting over (step, preload frontier) with preload states and ready times
+ *   joint    label setting over (step, preload frontier) with preload states and ready times; starts from what the policies
+ *            above (full: with reorder) find, and improves by moves of whole sorts of steps
  *   exact    exhaustive, small chains; exact_mip the same through CBC */
 extern const struct plan_policy plan_policy_basic, plan_policy_static, plan_policy_dyn, plan_policy_full,
     plan_policy_ideal, plan_policy_joint, plan_policy_exact, plan_policy_exact_mip;
@@ -52,9 +53,12 @@ const struct plan_policy *plan_policy_find(const char *name);
 struct plan_bounds {
   int64_t flow_shop_ps; /* max over k of (sum of smallest D up to k + sum of smallest durations from k): two machines */
   int64_t link_ps; /* sum over steps of the smallest link time (load + distribution + exchange), over its options */
-  int64_t chain_ps; /* the plan-space bound: at least the largest of the above, and what contention costs on top */
+  int64_t chain_ps; /* the plan-space bound: at least the largest of the above, and what contention and the SRAM cost */
 };
 void plan_bounds_of(const struct plan_chain *chain, struct plan_bounds *bounds);
+/* Part of chain_ps, also for times without contention: loads that do not fit beside a step do not hide behind it. 0 when
+ * nothing is loaded. */
+int64_t plan_sram_bound_of(const struct plan_chain *chain, bool contention);
 
 /* Smallest SRAM for which a sound schedule exists (one step at a time), and the step that needs it. */
 uint64_t plan_chain_smallest_sram(const struct plan_chain *chain, uint32_t *step);

@@ -42,6 +42,25 @@ static plan_axis_mask all_axes(const struct plan_operator *op) {
   return (plan_axis_mask)((1u << op->axis_count) - 1);
 }
 
+/* The operators that made a tensor in parts are alike; they come before this one. */
+static bool has_equal_parts(const struct plan_program *program, const struct plan_tensor *tensor) {
+  bool are_equal = tensor->producer_parts <= tensor->producer;
+  for (uint32_t p = are_equal ? plan_first_producer(tensor) : tensor->producer; p < tensor->producer; p++) {
+    are_equal &= program->operators.data[p].sort == program->operators.data[tensor->producer - 1].sort;
+  }
+  return are_equal;
+}
+
+static void check_producers(struct checker *checker, const struct plan_tensor *tensor) {
+  bool is_before = tensor->producer <= checker->op;
+  require(checker, is_before, "a producer comes before");
+  if (is_before && tensor->producer_parts > 1) {
+    require(checker, tensor->producer > 0 && has_equal_parts(checker->program, tensor),
+            "parts of a value are made by operators that are alike");
+    require(checker, tensor->is_view || tensor->source == PLAN_SOURCE_MEMORY, "what comes in parts is a view");
+  }
+}
+
 static void check_tensor(struct checker *checker, const struct plan_operator *op, uint32_t index) {
   const struct plan_tensor *tensor = &checker->program->tensors.data[op->tensor_first + index];
   bool is_last = index + 1 == op->tensor_count;
@@ -55,12 +74,11 @@ static void check_tensor(struct checker *checker, const struct plan_operator *op
             "the output is made here, whole");
     return;
   }
+  check_producers(checker, tensor);
   if (tensor->source == PLAN_SOURCE_CHIP) {
-    require(checker, tensor->producer != 0 && tensor->producer <= checker->op,
-            "an input from the chip needs a producer that comes before");
+    require(checker, tensor->producer != 0, "an input from the chip needs a producer");
     require(checker, tensor->memory_bytes == 0, "an input from the chip loads nothing");
   } else {
-    require(checker, tensor->producer <= checker->op, "a producer comes before");
     require(checker, !tensor->is_view, "a view is of a value on the chip");
   }
 }

@@ -65,12 +65,24 @@ struct plan_tensor {
    * reshapes or transpositions, so that its elements change cores in any case. */
   bool is_view;
   uint32_t producer; /* operator + 1 that made it; 0 = from memory */
+  /* Operators in a row that made equal parts of it, of which `producer` is the last; 0 and 1: that one made it whole.
+   * What comes in parts is a view. */
+  uint32_t producer_parts;
   /* Bytes that HBM moves for it: the whole tensor once, only the touched rows of a gathered table; outputs: what is written
    * back (results of the program, appended cache rows), else 0. A tensor from memory that several operators read is loaded
    * by each (the planner does not keep it) unless `producer` says an earlier operator left it on the chip. */
   uint64_t memory_bytes;
   uint32_t name; /* interned in plan_program.strings; 0 = none */
 };
+
+/* The first of the operators that made it; the tensor has a producer. */
+static inline uint32_t plan_first_producer(const struct plan_tensor *tensor) {
+  return tensor->producer - (tensor->producer_parts > 1 ? tensor->producer_parts : 1);
+}
+/* Whether it is a value on the chip that `step` made, or a part of. */
+static inline bool plan_is_made_by(const struct plan_tensor *tensor, uint32_t step) {
+  return tensor->source == PLAN_SOURCE_CHIP && tensor->producer > step && plan_first_producer(tensor) <= step;
+}
 
 struct plan_operator {
   uint32_t name; /* interned: "dot_general", "softmax"; with the layer it is what tables print */
@@ -81,8 +93,6 @@ struct plan_operator {
   uint8_t merged; /* operators of the unfused graph that it stands for; 1 = itself */
   uint64_t extents[PLAN_AXES_MAX];
   uint32_t tensor_first, stage_first; /* in plan_program.tensors and .stages */
-  uint64_t
-      live_bytes; /* whole chip: values on the chip that later operators read and this one neither reads nor writes */
 };
 
 /* What simplification and fusion did, one row per step, for the ablation and the report. */
@@ -108,6 +118,7 @@ struct plan_program {
 struct plan_read_options {
   bool views; /* slices, concatenations and transpositions are read in place instead of copied */
   bool fuse; /* element-wise chains, norms, softmax, epilogues join their producer or consumer */
+  uint64_t split_bytes; /* most that one operator may load, of the whole chip (plan_program_split); 0 = any */
   uint32_t max_operators; /* budget after unrolling loops; 0 = 200,000 */
   const struct source *source; /* the program's text, for places in messages; may be NULL */
 };
@@ -121,9 +132,29 @@ enum status plan_program_read(const struct work_graph *graph, const struct plan_
                               struct diag_list *diags, struct plan_program *program);
 void plan_program_init(struct plan_program *program);
 void plan_program_release(struct plan_program *program);
-/* Fills sorts, layers, sums and live bytes from operators, tensors and stages; plan_program_read calls it, builders of
+/* Fills sorts, layers and sums from operators, tensors and stages; plan_program_read calls it, builders of
  * programs in tests call it themselves. */
 enum status plan_program_seal(struct plan_program *program);
+/* Cuts each operator that loads more than `split_bytes` into equal parts along one axis: the published planner does so by
+ * halves where an operator is too big for the SRAM. The parts run in a row, are of one sort, and together load, store and
+ * compute what the operator did, so that one part can be loaded while another computes. Operators without an axis that
+ * allows this stay whole, and those beyond `max_operators` in the result. The caller seals the program afterwards. */
+enum status plan_program_split(struct plan_program *program, uint64_t split_bytes, uint32_t max_operators);
+/* Bytes per core of values that lie on the chip while each operator runs, beside its own tensors; live[operators]. A value is
+ * kept in shares, ceil(elements / cores) of it on each core, from its operator to its last reader. An operator reads a
+ * share into a buffer of its own, and writes its result into shares from one, so that at its begin it has the values
+ * made before it whoever reads them, at its end those that are read later and its own result: the larger counts.
+ * STATUS_MEMORY. */
+enum status plan_program_live(const struct plan_program *program, uint32_t cores, uint64_t *live);
+
+/* What lies in SRAM takes whole words of this many bytes. */
+#define PLAN_WORD_BYTES 4u
+
+static inline uint64_t plan_word_bytes(uint64_t bytes) {
+  uint64_t over = bytes % PLAN_WORD_BYTES;
+  return over == 0 || bytes > UINT64_MAX - PLAN_WORD_BYTES ? bytes : bytes + PLAN_WORD_BYTES - over;
+}
+
 /* Every invariant above; E0802 each. */
 enum status plan_program_check(const struct plan_program *program, struct diag_list *diags);
 

@@ -1,4 +1,4 @@
-/* What follows from operators, tensors and stages: sorts, repeated layers, sums, values that are live across an operator.
+/* What follows from operators, tensors and stages: sorts, repeated layers, sums, the bytes that live values take.
  * Path: plan_read*.c, or tests by hand → here → plan_sets (one plan set per sort), policies (one decision per layer). */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 static uint64_t points_of(const struct plan_operator *op, plan_axis_mask mask) {
   uint64_t points = 1;
   for (uint32_t a = 0; a < op->axis_count && a < PLAN_AXES_MAX; a++) {
-    points = (mask >> a & 1u) != 0 ? sat_mul_u64(points, op->extents[a]) : points;
+    points = (mask >> a & 1) != 0 ? sat_mul_u64(points, op->extents[a]) : points;
   }
   return points;
 }
@@ -185,53 +185,52 @@ static void sum_up(struct plan_program *program) {
 
 /* ---- liveness ---- */
 
-/* A value lives from its operator to its last reader; in between it is live across those that do not read it. Sums are kept
- * as differences modulo 2^64, so the order of additions does not matter. */
-static bool find_live(struct plan_program *program) {
+/* Step of the last reader of each value on the chip; 0: none. Readers come after producers. */
+static void find_last_readers(const struct plan_program *program, uint32_t *last) {
+  for (uint32_t i = 0; i < program->operators.count; i++) {
+    const struct plan_operator *op = &program->operators.data[i];
+    for (uint32_t t = 0; t + 1u < op->tensor_count; t++) {
+      const struct plan_tensor *tensor = &program->tensors.data[op->tensor_first + t];
+      bool is_made = tensor->source == PLAN_SOURCE_CHIP && tensor->producer > 0 && tensor->producer <= i;
+      for (uint32_t p = is_made ? plan_first_producer(tensor) : i; p < i && p < tensor->producer; p++) {
+        last[p] = i;
+      }
+    }
+  }
+}
+
+/* Of the result of an operator, per core. */
+static uint64_t share_bytes(const struct plan_program *program, const struct plan_operator *op, uint32_t cores) {
+  const struct plan_tensor *output = &program->tensors.data[op->tensor_first + op->tensor_count - 1u];
+  uint64_t elements = ceil_div_u64(points_of(op, output->axes), cores);
+  return plan_word_bytes(ceil_div_u64(sat_mul_u64(elements, output->element_bits), 8));
+}
+
+enum status plan_program_live(const struct plan_program *program, uint32_t cores, uint64_t *live) {
   size_t n = program->operators.count;
   uint32_t *last = calloc(n + 1, sizeof *last);
-  uint64_t *change = calloc(n + 2, sizeof *change), *bytes = calloc(n + 1, sizeof *bytes);
-  bool ok = last != NULL && change != NULL && bytes != NULL;
-  for (uint32_t i = 0; i < n && ok; i++) {
+  uint64_t *ended = calloc(n + 1, sizeof *ended); /* by the last reader: bytes that it frees */
+  enum status status = last != NULL && ended != NULL ? STATUS_OK : STATUS_MEMORY;
+  if (status == STATUS_OK) {
+    find_last_readers(program, last);
+  }
+  uint64_t there = 0; /* made before the operator, not freed before it */
+  for (uint32_t i = 0; i < n && status == STATUS_OK; i++) {
     const struct plan_operator *op = &program->operators.data[i];
-    const struct plan_tensor *tensors = program->tensors.data + op->tensor_first;
-    const struct plan_tensor *output = &tensors[op->tensor_count - 1];
-    bytes[i] = ceil_div_u64(sat_mul_u64(points_of(op, output->axes), output->element_bits), 8);
-    for (uint32_t t = 0; t + 1 < op->tensor_count; t++) {
-      uint32_t producer = tensors[t].producer;
-      last[producer != 0 && producer <= i ? producer - 1 : n] = i;
-    }
-  }
-  for (uint32_t i = 0; i < n && ok; i++) {
-    if (last[i] > i + 1) {
-      change[i + 1] += bytes[i];
-      change[last[i]] -= bytes[i];
-    }
-  }
-  uint64_t live = 0;
-  for (uint32_t i = 0; i < n && ok; i++) {
-    struct plan_operator *op = &program->operators.data[i];
-    live += change[i];
-    op->live_bytes = live;
-    for (uint32_t t = 0; t + 1 < op->tensor_count; t++) {
-      uint32_t producer = program->tensors.data[op->tensor_first + t].producer;
-      bool is_again = producer == 0 || producer > i;
-      for (uint32_t u = 0; u < t && !is_again; u++) {
-        is_again = program->tensors.data[op->tensor_first + u].producer == producer;
-      }
-      if (!is_again && last[producer - 1] > i) {
-        op->live_bytes -= bytes[producer - 1]; /* it counts among the operator's own */
-      }
-    }
+    uint64_t share = share_bytes(program, op, cores);
+    bool is_kept = last[i] > 0 || program->tensors.data[op->tensor_first + op->tensor_count - 1u].memory_bytes > 0;
+    uint64_t at_end = there - ended[i] + (is_kept ? share : 0);
+    live[i] = there > at_end ? there : at_end;
+    there = last[i] > 0 ? at_end : there - ended[i];
+    ended[last[i]] += last[i] > 0 ? share : 0;
   }
   free(last);
-  free(change);
-  free(bytes);
-  return ok;
+  free(ended);
+  return status;
 }
 
 enum status plan_program_seal(struct plan_program *program) {
-  if (!number_sorts(program) || !find_layers(program) || !find_live(program)) {
+  if (!number_sorts(program) || !find_layers(program)) {
     return STATUS_MEMORY;
   }
   sum_up(program);

@@ -505,5 +505,8 @@ enum status plan_program_read(const struct work_graph *graph, const struct plan_
   vec_release(&reader.accesses);
   vec_release(&reader.extents);
   vec_release(&reader.strides);
+  if (status == STATUS_OK && options->split_bytes > 0) {
+    status = plan_program_split(program, options->split_bytes, reader.max_operators);
+  }
   return status == STATUS_OK ? plan_program_seal(program) : status;
 }

@@ -13,13 +13,17 @@ struct plan_options {
   struct plan_read_options read;
   struct plan_features features;
   bool reorder;
+  bool split; /* operators that load much are cut into parts (read.split_bytes is set from the chip) */
   uint64_t budget; /* see plan_policy_options */
   uint32_t threads;
 };
-/* Everything on: views, fusion, tree reductions, overlap, reorder. */
+/* Everything on: views, fusion, splits, tree reductions, overlap, reorder. */
 extern const struct plan_options plan_options_best;
-/* The published operator graph and machine: slices copied, nothing fused, linear reductions, no overlap. */
+/* The published operator graph and machine: big operators split, slices copied, nothing fused, linear reductions, no overlap. */
 extern const struct plan_options plan_options_published;
+
+/* How the program is read for a chip: `options->read` with the size from which operators are split. */
+struct plan_read_options plan_read_options_for(const struct plan_options *options, const struct plan_chip *chip);
 
 /* Holds for any plan whatever, on any partition: a plan cannot be faster than the slowest of its resources. */
 struct plan_resource_bound {

@@ -2,16 +2,30 @@
 #include <inttypes.h>
 #include <time.h>
 
+#include "base/checked.h"
 #include "base/intern.h"
 #include "plan/plan_result.h"
 
 const struct plan_options plan_options_best = {
     .read = {.views = true, .fuse = true},
-    .features = {.tree_reduction = true, .overlap = true},
+    .features = {.tree_reduction = true, .overlap = true, .idle_cores = true},
     .reorder = true,
+    .split = true,
 };
 
-const struct plan_options plan_options_published = {.reorder = true};
+const struct plan_options plan_options_published = {.reorder = true, .split = true};
+
+/* One operator may load this part of the SRAM at most, so that the next one has room beside it. Of 2, 3, 4, 6 and 8 the
+ * best over the decoders of the table of plans (docs/plan-program.md). */
+enum { SPLIT_SRAM_PART = 3 };
+
+struct plan_read_options plan_read_options_for(const struct plan_options *options, const struct plan_chip *chip) {
+  struct plan_read_options read = options->read;
+  if (options->split && chip->has_memory) {
+    read.split_bytes = sat_mul_u64(chip->cores, chip->sram_bytes) / SPLIT_SRAM_PART;
+  }
+  return read;
+}
 
 static double wall_s(void) {
   struct timespec now;
@@ -86,7 +100,8 @@ static enum status run(const struct work_graph *graph, const struct hw_chip *chi
                        struct diag_list *diags, struct plan_result *result) {
   double start_s = wall_s();
   STATUS_TRY(plan_chip_read(chip, diags, &result->chip));
-  STATUS_TRY(plan_program_read(graph, &options->read, diags, &result->program));
+  const struct plan_read_options read = plan_read_options_for(options, &result->chip);
+  STATUS_TRY(plan_program_read(graph, &read, diags, &result->program));
   result->read_s = wall_s() - start_s;
   start_s = wall_s();
   const struct plan_set_options set_options = {.features = options->features, .threads = options->threads};

@@ -75,9 +75,11 @@ static enum status build_chain(const struct plan_program *program, const struct 
   size_t count = program->operators.count;
   struct plan_step *steps = arena_calloc(&sets->arena, count, sizeof *steps);
   uint64_t *resident = arena_calloc(&sets->arena, program->sort_count, sizeof *resident);
-  if (steps == NULL || resident == NULL) {
+  uint64_t *live = arena_calloc(&sets->arena, count, sizeof *live);
+  if (steps == NULL || resident == NULL || live == NULL) {
     return STATUS_MEMORY;
   }
+  STATUS_TRY(plan_program_live(program, chip->cores, live));
   uint64_t total = chip->has_memory ? 0 : keep_resident(program, choices, resident);
   if (total > chip->sram_bytes) {
     diag_file(diags, DIAG_E0804_PLAN_SRAM, NULL, 0, 0,
@@ -87,8 +89,7 @@ static enum status build_chain(const struct plan_program *program, const struct 
   }
   for (size_t i = 0; i < count; i++) {
     const struct plan_operator *op = &program->operators.data[i];
-    uint64_t live = ceil_div_u64(op->live_bytes, chip->cores);
-    steps[i] = (struct plan_step){op->sort, sat_add_u64(live, total - resident[op->sort]), op->layer};
+    steps[i] = (struct plan_step){op->sort, sat_add_u64(live[i], total - resident[op->sort]), op->layer};
   }
   for (uint32_t s = 0; s < program->sort_count && !chip->has_memory; s++) {
     use_smallest_state(&choices[s], &sets->sets.data[s]);

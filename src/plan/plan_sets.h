@@ -25,6 +25,7 @@ plan_axis_mask plan_rotating_axes(const struct plan_program *program, const stru
 struct plan_features {
   bool tree_reduction; /* partial sums of r cores in ceil(log2 r) rounds where that is faster; off: linear gathering */
   bool overlap; /* rotation overlaps with compute, on chips that can */
+  bool idle_cores; /* plans may leave cores idle and pad as they like; off: plan_rules_legal limits both as published */
 };
 
 /* What one partition costs; sizes per core. Times as in plan_chain.h. */
@@ -38,9 +39,9 @@ struct plan_tile_cost {
 
 /* Lower bounds on a duration. What the pieces of a slot add to `shared` of any pieces adds up over slots; `alone` counts all
  * iterations that the slot makes by itself (as many as its pieces), and each further one takes `turn_ps` more. For any slot
- * `alone` is that of one iteration. */
+ * `alone` is that of one iteration. `exchange` is the link time, hidden under computing or not; it adds up like `shared`. */
 struct plan_bound {
-  int64_t shared_ps, alone_ps, turn_ps;
+  int64_t shared_ps, alone_ps, turn_ps, exchange_ps;
 };
 
 /* A cost model is exchangeable: closed forms here, a simulator or a learned one later. */
@@ -49,12 +50,6 @@ struct plan_cost_model {
   /* False when the partition does not fit the SRAM; `cost` then holds the sizes alone. */
   bool (*tile)(const struct plan_chip *chip, const struct plan_features *features, const struct plan_program *program,
                const struct plan_operator *op, const struct plan_partition *partition, struct plan_tile_cost *cost);
-  /* Lower bounds on the duration over the temporal choices on a spatial vector (`partition` with all factors 1), over all of
-   * them or over those that cut the tensor of `slot` into `pieces` (slot PLAN_ROTATED_MAX: any; with 0 pieces a coarser
-   * one, faster). NULL = none known. */
-  void (*bound)(const struct plan_chip *chip, const struct plan_features *features, const struct plan_program *program,
-                const struct plan_operator *op, const struct plan_partition *partition, uint32_t slot, uint64_t pieces,
-                struct plan_bound *bound);
   /* Loading the tensors from memory into the preload state `cold` (same spatial vector, finer temporal factors). */
   void (*load)(const struct plan_chip *chip, const struct plan_program *program, const struct plan_operator *op,
                const struct plan_partition *cold, struct plan_preload *load);
@@ -62,6 +57,22 @@ struct plan_cost_model {
   int64_t (*distribute_ps)(const struct plan_chip *chip, const struct plan_program *program,
                            const struct plan_operator *op, const struct plan_partition *cold,
                            const struct plan_partition *hot);
+  /* What the search calls. `open` writes what does not depend on the partition into `opened_bytes` of memory, aligned for
+   * any type, which the arguments must outlive; `price` is `tile` with that. */
+  size_t opened_bytes, vector_bytes;
+  void (*open)(const struct plan_chip *chip, const struct plan_features *features, const struct plan_program *program,
+               const struct plan_operator *op, void *opened);
+  bool (*price)(const void *opened, const struct plan_partition *partition, struct plan_tile_cost *cost);
+  /* Lower bounds on the duration over all temporal choices on a spatial vector (`partition` with all factors 1), coarse or
+   * exact; NULL = none known. The exact one leaves in `vector` what bound_pieces wants: the same over the choices that cut the
+   * tensor of `slot`, which must have one, into `pieces`. */
+  void (*bound_vector)(const void *opened, const struct plan_partition *partition, bool is_exact, void *vector,
+                       struct plan_bound *bound);
+  void (*bound_pieces)(const void *vector, uint32_t slot, uint64_t pieces, bool is_exact, struct plan_bound *bound);
+  /* The same over the choices that make at least so many iterations along each axis. */
+  int64_t (*bound_turns)(const void *vector, const uint16_t *turns);
+  /* Lower bound over all spatial vectors between two, axis by axis. */
+  int64_t (*bound_between)(const void *opened, const uint32_t *fewest, const uint32_t *most);
 };
 extern const struct plan_cost_model plan_cost_closed_form;
 
@@ -83,8 +94,9 @@ struct plan_sets {
 struct plan_set_options {
   struct plan_features features;
   const struct plan_cost_model *model; /* NULL = closed forms */
-  uint32_t max_preloads, max_executes; /* options kept per sort; 0 = 12 and 32. What thinning loses at most is in
-                                        * plan_choice_set.loss_ps */
+  /* Options kept per sort; 0 = 12 and 32. plan_choice_set.loss_ps has what a pair of the front that the search has found
+   * loses at most by that; not what a cut search has not seen, nor the rounding of sizes to units. */
+  uint32_t max_preloads, max_executes;
   uint32_t threads; /* 0 = 1; results do not depend on it */
 };
 

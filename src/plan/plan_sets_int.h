@@ -10,17 +10,34 @@
 struct sets_vector {
   uint32_t spatial[PLAN_AXES_MAX];
   uint64_t least_hot_bytes, least_cold_bytes;
-  int64_t least_ps; /* of any plan */
+  int64_t least_ps; /* of any plan; the larger of the two that follow */
+  int64_t shared_ps, exchange_ps; /* plan_bound */
   int64_t stages_ps, turn_ps; /* with n iterations at least stages + (n - 1) x turn */
+  bool is_cut; /* its share of the budget has left plans out */
 };
 
 /* A pair that is so many times faster stands for one that is smaller by no more than so many units (1/32 of the SRAM): the
  * last kilobytes cost milliseconds. */
 enum { SETS_MUCH_FASTER = 2, SETS_HARDLY_LARGER = 8 };
 
-/* Budgets of one search and of one spatial vector, in steps of choosing a factor (about 10 ns); pricing a plan is so many.
- * Large products of the batch and the features alike (prefill, diffusion) have 10^8 plans; promising vectors come first. */
-enum { SETS_STEPS = 12000000, SETS_VECTOR_STEPS = 100000, SETS_PLAN_STEPS = 30 };
+/* Budget of one search, in steps of choosing a factor (about 10 ns); pricing a plan and the bounds are so many. Large
+ * products (more than three axes, or all of them long: prefill, diffusion) have 10^8 plans and more; for them the larger budget
+ * would not do either. */
+enum {
+  SETS_STEPS = 20000000,
+  SETS_STEPS_LARGE = 3000000,
+  SETS_PLAN_STEPS = 30,
+  SETS_BOUND_STEPS = 10,
+  SETS_VECTOR_STEPS = 50,
+  SETS_LONG_AXIS = 1024
+};
+
+/* Combinations of pieces of one spatial vector that the search tries, in ascending order of their bound. */
+struct sets_combination {
+  int64_t least_ps;
+  uint64_t least_units; /* of hot bytes */
+  uint64_t pieces[PLAN_ROTATED_MAX];
+};
 
 struct sets_execute {
   struct plan_partition partition;
@@ -36,6 +53,14 @@ struct sets_pair {
   uint32_t execute, preload; /* in sets_search.executes, .preloads */
 };
 
+/* Bounds by turns that the vector in hand has had already: many ways to cut three tensors make the same iterations. */
+enum { SETS_KNOWN_BITS = 10 };
+struct sets_known {
+  uint16_t turns[PLAN_AXES_MAX];
+  int64_t least_ps;
+  uint64_t vector; /* number of the walk it belongs to, from 1 */
+};
+
 struct sets_search {
   const struct plan_program *program;
   const struct plan_operator *op;
@@ -43,6 +68,7 @@ struct sets_search {
   const struct plan_cost_model *model;
   struct plan_features features;
   bool overlaps;
+  void *opened, *bounds; /* the model's memory */
 
   /* of the operator */
   struct plan_slots slots;
@@ -51,15 +77,19 @@ struct sets_search {
   plan_axis_mask rotating;
   bool loads; /* any input lies in memory */
   uint64_t unit_bytes; /* of sets_pair */
+  double least_cores, least_fill; /* that a spatial vector must use; 0 = any */
 
   /* results; pairs ascend in duration */
   VEC(struct sets_vector) vectors;
+  VEC(struct sets_combination) combinations; /* of the vector in hand */
   VEC(struct sets_execute) executes;
   VEC(struct plan_partition) preloads;
   VEC(struct sets_pair) front;
   uint64_t plans_seen, plans_pruned;
   uint64_t smallest_hot_bytes;
-  uint64_t steps; /* of SETS_STEPS */
+  uint64_t steps, most_steps; /* of SETS_STEPS */
+  uint64_t walks; /* vectors searched */
+  struct sets_known *known; /* 1 << SETS_KNOWN_BITS of them, by hash */
   bool is_cut; /* a budget ended the search early */
   bool failed; /* memory is exhausted */
 };

@@ -52,18 +52,28 @@ static bool add_pair(struct sets_search *search, const struct sets_pair *pair) {
 
 /* ---- one spatial vector ---- */
 
+/* Of numbers up to 10^6 there are no more than 240. */
+enum { MOST_DIVISORS = 256 };
+struct divisors {
+  uint32_t count, values[MOST_DIVISORS]; /* ascending */
+};
+
 struct vector_walk {
   struct sets_search *search;
   const struct sets_vector *vector;
   uint64_t length[PLAN_AXES_MAX];
   uint64_t replicas[PLAN_ROTATED_MAX];
+  struct divisors divisors[PLAN_ROTATED_MAX]; /* of the replicas */
   struct plan_partition partition; /* temporal factors so far */
+  uint16_t turns[PLAN_AXES_MAX]; /* iterations along each axis, 1 where nothing is chosen */
+  uint64_t least_units; /* of hot bytes, of the pieces in hand */
   /* of the plan in hand */
   struct sets_execute execute;
   bool execute_kept;
   uint32_t execute_index;
   size_t first_preload; /* of this vector, in search->preloads */
-  uint64_t steps; /* spent on this vector */
+  uint64_t steps, most_steps; /* spent on this vector, and its share of the budget */
+  bool is_cut; /* something was left out */
 };
 
 /* Takes from the budgets; true when one of them is used up and there is something to stand on. */
@@ -71,10 +81,9 @@ static bool is_spent(struct vector_walk *walk, uint64_t steps) {
   struct sets_search *search = walk->search;
   walk->steps += steps;
   search->steps += steps;
-  bool is_over = walk->steps > SETS_VECTOR_STEPS || search->steps > SETS_STEPS;
-  bool is_cut = is_over && search->front.count > 0;
-  search->is_cut = search->is_cut || is_cut;
-  return is_cut;
+  bool is_over = (walk->steps > walk->most_steps || search->steps > search->most_steps) && search->front.count > 0;
+  walk->is_cut = walk->is_cut || is_over;
+  return is_over;
 }
 
 static bool keep_execute(struct vector_walk *walk) {
@@ -169,8 +178,7 @@ static void take_plan(struct vector_walk *walk) {
   execute->partition = walk->partition;
   search->plans_seen++;
   (void)is_spent(walk, SETS_PLAN_STEPS);
-  bool fits = search->model->tile(search->chip, &search->features, search->program, search->op, &execute->partition,
-                                  &execute->cost);
+  bool fits = search->model->price(search->opened, &execute->partition, &execute->cost);
   if (execute->cost.hot_bytes < search->smallest_hot_bytes) {
     search->smallest_hot_bytes = execute->cost.hot_bytes;
   }
@@ -201,6 +209,32 @@ static bool divides(uint64_t a, uint64_t b) {
   return a % b == 0 || b % a == 0;
 }
 
+/* Least duration with these turns, or more along later axes. */
+static int64_t least_of_turns(struct vector_walk *walk) {
+  struct sets_search *search = walk->search;
+  uint64_t hash = 0;
+  for (uint32_t a = 0; a < search->op->axis_count && a < PLAN_AXES_MAX; a++) {
+    hash = (hash + walk->turns[a]) * 0x9e3779b97f4a7c15u;
+  }
+  struct sets_known *known = &search->known[hash >> (64 - SETS_KNOWN_BITS)];
+  if (known->vector != search->walks || memcmp(known->turns, walk->turns, sizeof known->turns) != 0) {
+    (void)is_spent(walk, SETS_BOUND_STEPS);
+    memcpy(known->turns, walk->turns, sizeof known->turns);
+    known->vector = search->walks;
+    known->least_ps = search->model->bound_turns(search->bounds, walk->turns);
+  }
+  return known->least_ps;
+}
+
+static bool are_turns_hopeless(struct vector_walk *walk) {
+  const struct sets_search *search = walk->search;
+  if (search->model->bound_turns == NULL) {
+    return false;
+  }
+  uint64_t least_cold = units(search, search->loads ? walk->vector->least_cold_bytes : 0);
+  return is_dominated(search, least_cold, walk->least_units, least_of_turns(walk));
+}
+
 /* Chooses the factor of `slot` on `axis`, then those of the other slots, then those of the other axes. `room` holds what is
  * left of each slot's pieces, all of which must be used; `fill` is the padding share so far, without this axis. */
 static void walk_factors(struct vector_walk *walk, uint32_t axis, uint32_t slot, const uint64_t *room, double fill) {
@@ -215,9 +249,11 @@ static void walk_factors(struct vector_walk *walk, uint32_t axis, uint32_t slot,
       most = temporal[s][axis] > most ? temporal[s][axis] : most;
     }
     fill *= most > 1 ? sets_fill(walk->length[axis], most) : 1;
-    if (fill >= SETS_LEAST_FILL) {
+    walk->turns[axis] = (uint16_t)most;
+    if (fill >= SETS_LEAST_FILL && (most == 1 || !are_turns_hopeless(walk))) {
       walk_factors(walk, axis + 1, 0, room, fill);
     }
+    walk->turns[axis] = 1;
     return;
   }
   if (axis == search->op->axis_count) {
@@ -234,8 +270,12 @@ static void walk_factors(struct vector_walk *walk, uint32_t axis, uint32_t slot,
     walk_factors(walk, axis, slot + 1, room, fill);
   }
   uint64_t rest[PLAN_ROTATED_MAX] = {room[0], room[1], room[2]};
-  for (uint64_t factor = is_last ? room[slot] : 2; can_cut && factor <= room[slot]; factor++) {
-    bool is_legal = room[slot] % factor == 0 && factor <= walk->length[axis] && factor <= UINT16_MAX;
+  const struct divisors *divisors = &walk->divisors[slot];
+  uint64_t most = walk->length[axis] < UINT16_MAX ? walk->length[axis] : UINT16_MAX;
+  most = room[slot] < most ? room[slot] : most;
+  for (uint32_t d = 1; can_cut && d < divisors->count && divisors->values[d] <= most; d++) {
+    uint32_t factor = divisors->values[d];
+    bool is_legal = is_last ? factor == room[slot] : (uint32_t)room[slot] % factor == 0;
     for (uint32_t s = 0; s < slot && is_legal; s++) {
       is_legal = divides(factor, temporal[s][axis]);
     }
@@ -251,14 +291,39 @@ static void walk_factors(struct vector_walk *walk, uint32_t axis, uint32_t slot,
 /* One number of pieces of a slot: what it takes at least. */
 struct piece_choice {
   uint64_t pieces, hot_bytes;
-  int64_t added_ps; /* to the vector's least; adds up over slots */
+  int64_t added_ps, link_ps; /* to the vector's shared_ps and exchange_ps; they add up over slots */
   int64_t alone_ps; /* as many iterations as pieces */
 };
-enum { MOST_CHOICES = 256 };
+static void list_divisors(uint32_t number, struct divisors *divisors) {
+  uint32_t large[MOST_DIVISORS], count = 0;
+  divisors->count = 0;
+  for (uint32_t d = 1; d <= number / d && divisors->count + count + 2 <= MOST_DIVISORS; d++) {
+    if (number % d == 0) {
+      divisors->values[divisors->count++] = d;
+      if (d != number / d) {
+        large[count++] = number / d;
+      }
+    }
+  }
+  while (count > 0) {
+    divisors->values[divisors->count++] = large[--count];
+  }
+}
 
-static void start_walk(struct vector_walk *walk, struct sets_search *search, const struct sets_vector *vector) {
-  *walk = (struct vector_walk){.search = search, .vector = vector, .first_preload = search->preloads.count};
+static void start_walk(struct vector_walk *walk, struct sets_search *search, const struct sets_vector *vector,
+                       uint64_t most_steps) {
+  walk->search = search;
+  walk->vector = vector;
+  walk->first_preload = search->preloads.count;
+  walk->steps = 0;
+  walk->most_steps = most_steps;
+  walk->is_cut = walk->execute_kept = false;
   memcpy(walk->partition.spatial, vector->spatial, sizeof walk->partition.spatial);
+  for (uint32_t a = 0; a < PLAN_AXES_MAX; a++) {
+    walk->turns[a] = 1;
+  }
+  search->walks++;
+  search->steps += SETS_VECTOR_STEPS;
   for (uint32_t s = 0; s < PLAN_ROTATED_MAX; s++) {
     walk->replicas[s] = 1;
     for (uint32_t a = 0; a < PLAN_AXES_MAX; a++) {
@@ -267,6 +332,7 @@ static void start_walk(struct vector_walk *walk, struct sets_search *search, con
     for (uint32_t a = 0; a < search->op->axis_count && search->slot_axes[s] != 0; a++) {
       walk->replicas[s] *= sets_has_axis(search->slot_axes[s], a) ? 1 : vector->spatial[a];
     }
+    list_divisors((uint32_t)walk->replicas[s], &walk->divisors[s]); /* no more than cores */
   }
   for (uint32_t a = 0; a < search->op->axis_count; a++) {
     walk->length[a] = ceil_div_u64(search->op->extents[a], vector->spatial[a]);
@@ -287,6 +353,19 @@ static int64_t later(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
+/* Fills the bounds of a choice; the least it takes beside the best choices of the other slots. */
+static int64_t bound_choice(struct vector_walk *walk, uint32_t slot, bool is_exact, struct piece_choice *choice) {
+  const struct sets_vector *vector = walk->vector;
+  struct plan_bound bound;
+  walk->search->steps += SETS_BOUND_STEPS;
+  walk->search->model->bound_pieces(walk->search->bounds, slot, choice->pieces, is_exact, &bound);
+  /* rounded down, so no more than it is */
+  choice->added_ps = later(0, bound.shared_ps - vector->shared_ps - 1);
+  choice->link_ps = later(0, bound.exchange_ps - vector->exchange_ps - 1);
+  choice->alone_ps = bound.alone_ps;
+  return later(later(vector->shared_ps + choice->added_ps, choice->alone_ps), vector->exchange_ps + choice->link_ps);
+}
+
 /* Divisors of the slot's replicas, with bounds; what the front has already beaten is left out. `rest_bytes` is the least
  * that all other tensors take. */
 static uint32_t list_choices(struct vector_walk *walk, uint32_t slot, uint64_t whole, uint64_t rest_bytes,
@@ -294,11 +373,9 @@ static uint32_t list_choices(struct vector_walk *walk, uint32_t slot, uint64_t w
   struct sets_search *search = walk->search;
   uint64_t least_cold = search->loads ? walk->vector->least_cold_bytes : 0;
   uint32_t count = 0;
-  for (uint64_t pieces = 1; pieces <= walk->replicas[slot] && count < MOST_CHOICES; pieces++) {
-    if (walk->replicas[slot] % pieces != 0) {
-      continue;
-    }
-    struct piece_choice choice = {pieces, pieces == 1 ? whole : 2 * (whole / pieces), 0, 0};
+  for (uint32_t d = 0; d < walk->divisors[slot].count; d++) {
+    uint64_t pieces = walk->divisors[slot].values[d];
+    struct piece_choice choice = {.pieces = pieces, .hot_bytes = pieces == 1 ? whole : 2 * (whole / pieces)};
     uint64_t least_bytes = sat_add_u64(rest_bytes, choice.hot_bytes);
     if (least_bytes > search->chip->sram_bytes && least_bytes >= search->smallest_hot_bytes) {
       continue;
@@ -308,17 +385,12 @@ static uint32_t list_choices(struct vector_walk *walk, uint32_t slot, uint64_t w
                      later(walk->vector->least_ps, by_turns))) {
       continue; /* before the exact bound, which takes longer */
     }
-    if (search->model->bound != NULL && search->slot_axes[slot] != 0) {
-      struct plan_bound bound;
-      search->steps += SETS_PLAN_STEPS;
-      search->model->bound(search->chip, &search->features, search->program, search->op, &walk->partition, slot, pieces,
-                           &bound);
-      int64_t added_ps = bound.shared_ps - walk->vector->least_ps - 1; /* rounded down, so no more than it is */
-      choice.added_ps = added_ps > 0 ? added_ps : 0;
-      choice.alone_ps = bound.alone_ps;
+    bool is_new = true, has_bound = search->model->bound_vector != NULL && search->slot_axes[slot] != 0;
+    for (int is_exact = 0; is_exact < 2 && is_new && has_bound; is_exact++) {
+      int64_t least_ps = bound_choice(walk, slot, is_exact != 0, &choice);
+      is_new = !is_dominated(search, units(search, least_cold), units(search, least_bytes), least_ps);
     }
-    if (!is_dominated(search, units(search, least_cold), units(search, least_bytes),
-                      later(walk->vector->least_ps + choice.added_ps, choice.alone_ps))) {
+    if (is_new) {
       choices[count++] = choice;
     }
   }
@@ -343,22 +415,24 @@ static int64_t least_of_pair(const struct vector_walk *walk, uint32_t a, const s
   int64_t turns = (int64_t)least_turns(walk, a, x->pieces, b, y->pieces), turn_ps = walk->vector->turn_ps;
   int64_t by_x = x->alone_ps + (turns - (int64_t)x->pieces) * turn_ps;
   int64_t by_y = y->alone_ps + (turns - (int64_t)y->pieces) * turn_ps;
-  return later(walk->vector->least_ps + added_ps, later(by_x, by_y));
+  return later(walk->vector->shared_ps + added_ps, later(by_x, by_y));
 }
 
-/* Goes through the numbers of pieces of all slots, and through the ways to spread them over the axes where a plan with them
- * may be new to the front. */
-static void search_pieces(struct vector_walk *walk, struct piece_choice choices[PLAN_ROTATED_MAX][MOST_CHOICES],
-                          const uint32_t counts[PLAN_ROTATED_MAX], uint64_t fixed_bytes, uint64_t least_second_bytes) {
+/* Lists the numbers of pieces of all slots with which a plan may be new to the front. */
+static bool list_combinations(struct vector_walk *walk, struct piece_choice choices[PLAN_ROTATED_MAX][MOST_DIVISORS],
+                              const uint32_t counts[PLAN_ROTATED_MAX], uint64_t fixed_bytes,
+                              uint64_t least_second_bytes) {
   struct sets_search *search = walk->search;
   uint64_t least_cold = units(search, search->loads ? walk->vector->least_cold_bytes : 0);
+  vec_clear(&search->combinations);
   for (uint32_t k = 0; k < counts[2]; k++) {
     const struct piece_choice *out = &choices[2][k];
     for (uint32_t i = 0; i < counts[0]; i++) {
       const struct piece_choice *first = &choices[0][i];
       uint64_t bytes = fixed_bytes + out->hot_bytes + first->hot_bytes;
       int64_t added_ps = out->added_ps + first->added_ps;
-      int64_t least_ps = least_of_pair(walk, 2, out, 0, first, added_ps);
+      int64_t link_ps = walk->vector->exchange_ps + out->link_ps + first->link_ps;
+      int64_t least_ps = later(link_ps, least_of_pair(walk, 2, out, 0, first, added_ps));
       if (is_dominated(search, least_cold, units(search, bytes + least_second_bytes), least_ps)) {
         continue;
       }
@@ -366,20 +440,65 @@ static void search_pieces(struct vector_walk *walk, struct piece_choice choices[
         const struct piece_choice *second = &choices[1][j];
         int64_t with_out = least_of_pair(walk, 2, out, 1, second, added_ps + second->added_ps);
         int64_t with_first = least_of_pair(walk, 0, first, 1, second, 0);
-        if (!is_dominated(search, least_cold, units(search, bytes + second->hot_bytes),
-                          later(least_ps, later(with_out, with_first)))) {
-          uint64_t pieces[PLAN_ROTATED_MAX] = {first->pieces, second->pieces, out->pieces};
-          walk_factors(walk, 0, 0, pieces, 1);
+        int64_t least_of_two = later(least_ps, link_ps + second->link_ps);
+        struct sets_combination combination = {.least_ps = later(least_of_two, later(with_out, with_first)),
+                                               .least_units = units(search, bytes + second->hot_bytes),
+                                               .pieces = {first->pieces, second->pieces, out->pieces}};
+        if (!is_dominated(search, least_cold, combination.least_units, combination.least_ps)
+            && !vec_push(&search->combinations, combination)) {
+          return false;
         }
       }
     }
   }
+  return true;
 }
 
-static void search_vector(struct sets_search *search, const struct sets_vector *vector) {
+static int compare_combinations(const void *a, const void *b) {
+  const struct sets_combination *x = a, *y = b;
+  if (x->least_ps != y->least_ps) {
+    return x->least_ps < y->least_ps ? -1 : 1;
+  }
+  if (x->least_units != y->least_units) {
+    return x->least_units < y->least_units ? -1 : 1;
+  }
+  for (uint32_t s = 0; s < PLAN_ROTATED_MAX; s++) {
+    if (x->pieces[s] != y->pieces[s]) {
+      return x->pieces[s] < y->pieces[s] ? -1 : 1;
+    }
+  }
+  return 0;
+}
+
+/* Goes through the combinations from promising to hopeless, and through the ways to spread each over the axes. */
+static void search_combinations(struct vector_walk *walk) {
+  struct sets_search *search = walk->search;
+  uint64_t least_cold = units(search, search->loads ? walk->vector->least_cold_bytes : 0);
+  if (search->combinations.count > 1) {
+    qsort(search->combinations.data, search->combinations.count, sizeof *search->combinations.data,
+          compare_combinations);
+  }
+  for (size_t i = 0; i < search->combinations.count && !search->failed; i++) {
+    const struct sets_combination *next = &search->combinations.data[i];
+    if (is_dominated(search, least_cold, next->least_units, next->least_ps)) {
+      continue;
+    }
+    if (is_spent(walk, 1)) {
+      return;
+    }
+    walk->least_units = next->least_units;
+    walk_factors(walk, 0, 0, next->pieces, 1);
+  }
+}
+
+static void search_vector(struct sets_search *search, struct sets_vector *vector, uint64_t most_steps) {
   struct vector_walk walk;
-  start_walk(&walk, search, vector);
-  struct piece_choice choices[PLAN_ROTATED_MAX][MOST_CHOICES];
+  start_walk(&walk, search, vector, most_steps);
+  if (search->model->bound_vector != NULL) { /* again, for the bounds of pieces */
+    struct plan_bound bound;
+    search->model->bound_vector(search->opened, &walk.partition, true, search->bounds, &bound);
+  }
+  struct piece_choice choices[PLAN_ROTATED_MAX][MOST_DIVISORS];
   uint32_t counts[PLAN_ROTATED_MAX];
   uint64_t fixed_bytes = vector->least_hot_bytes, least_bytes[PLAN_ROTATED_MAX] = {0};
   for (uint32_t s = 0; s < PLAN_ROTATED_MAX; s++) {
@@ -389,7 +508,17 @@ static void search_vector(struct sets_search *search, const struct sets_vector *
     counts[s] = list_choices(&walk, s, whole, vector->least_hot_bytes - least_bytes[s], choices[s]);
     fixed_bytes -= least_bytes[s];
   }
-  search_pieces(&walk, choices, counts, fixed_bytes, least_bytes[1]);
+  search->failed = search->failed || !list_combinations(&walk, choices, counts, fixed_bytes, least_bytes[1]);
+  search_combinations(&walk);
+  vector->is_cut = walk.is_cut;
+}
+
+static bool is_large(const struct plan_operator *op) {
+  uint32_t long_axes = 0;
+  for (uint32_t a = 0; a < op->axis_count; a++) {
+    long_axes += op->extents[a] >= SETS_LONG_AXIS;
+  }
+  return op->axis_count > 3 || (op->axis_count == 3 && long_axes == 3);
 }
 
 static void prepare(struct sets_search *search) {
@@ -397,6 +526,7 @@ static void prepare(struct sets_search *search) {
   search->slots = plan_slots_of(search->program, search->op);
   search->rotating = plan_rotating_axes(search->program, search->op);
   search->smallest_hot_bytes = UINT64_MAX;
+  search->most_steps = is_large(search->op) ? SETS_STEPS_LARGE : SETS_STEPS;
   search->unit_bytes = search->chip->sram_bytes / 256 > 0 ? search->chip->sram_bytes / 256 : 1;
   for (uint32_t s = 0; s < PLAN_ROTATED_MAX; s++) {
     uint8_t t = search->slots.tensor[s];
@@ -416,29 +546,88 @@ bool sets_is_hopeless(const struct sets_search *search, const struct sets_vector
   return is_dominated(search, units(search, least_cold), units(search, vector->least_hot_bytes), vector->least_ps);
 }
 
+static void limit_by_rules(struct sets_search *search) {
+  struct plan_space space = {.axis_count = search->op->axis_count, .cores = search->chip->cores};
+  memcpy(space.extents, search->op->extents, sizeof space.extents);
+  plan_rules_least(&space, &plan_rules_legal, &search->least_cores, &search->least_fill);
+}
+
+/* First divisors alone, then all vectors, with little for each so that none takes what others need; in the end more for
+ * those that it was too little for, beside a front that is good by then. */
+enum { LAST_PASS = 2, PASS_COUNT };
+static const uint64_t pass_steps[PASS_COUNT] = {1000, 3000, 1000000};
+
+/* True when the budget has left out plans that may be new to the front. */
+static bool search_pass(struct sets_search *search, int pass) {
+  bool is_cut = false;
+  for (size_t i = 0; i < search->vectors.count && !search->failed; i++) {
+    struct sets_vector *vector = &search->vectors.data[i];
+    if (pass == LAST_PASS && !vector->is_cut) {
+      continue;
+    }
+    if (sets_is_hopeless(search, vector)) {
+      search->plans_pruned++;
+      vector->is_cut = false;
+    } else if (search->steps > search->most_steps && search->front.count > 0) {
+      search->plans_pruned++;
+      vector->is_cut = true;
+    } else {
+      search_vector(search, vector, pass_steps[pass]);
+    }
+    is_cut = is_cut || vector->is_cut;
+  }
+  return is_cut;
+}
+
+static enum status search_all(struct sets_search *search) {
+  for (int pass = 0; pass < PASS_COUNT && !search->failed; pass++) {
+    if (pass < LAST_PASS) {
+      STATUS_TRY(sets_list_vectors(search, pass == 0));
+    }
+    search->is_cut = search_pass(search, pass);
+  }
+  return search->failed ? STATUS_MEMORY : STATUS_OK;
+}
+
+static bool open_model(struct sets_search *search) {
+  search->opened = calloc(1, search->model->opened_bytes + 1); /* + 1: a model may need none */
+  search->bounds = calloc(1, search->model->vector_bytes + 1);
+  search->known = calloc((size_t)1 << SETS_KNOWN_BITS, sizeof *search->known);
+  if (search->opened == NULL || search->bounds == NULL || search->known == NULL) {
+    return false;
+  }
+  search->model->open(search->chip, &search->features, search->program, search->op, search->opened);
+  return true;
+}
+
 enum status sets_search_run(struct sets_search *search) {
   prepare(search);
-  enum status status = STATUS_OK;
-  for (int pass = 0; pass < 2 && status == STATUS_OK; pass++) {
-    status = sets_list_vectors(search, pass == 0);
-    for (size_t i = 0; status == STATUS_OK && i < search->vectors.count; i++) {
-      bool is_over = search->steps > SETS_STEPS && search->front.count > 0;
-      search->is_cut = search->is_cut || is_over;
-      if (is_over || sets_is_hopeless(search, &search->vectors.data[i])) {
-        search->plans_pruned++;
-        continue;
-      }
-      search_vector(search, &search->vectors.data[i]);
-      status = search->failed ? STATUS_MEMORY : STATUS_OK;
-    }
+  if (!open_model(search)) {
+    return STATUS_MEMORY;
   }
+  if (!search->features.idle_cores) {
+    limit_by_rules(search);
+  }
+  enum status status = search_all(search);
+  if (status == STATUS_OK && search->front.count == 0
+      && search->least_cores > 0) { /* the rules leave this one no plan */
+    search->least_cores = search->least_fill = 0;
+    status = search_all(search);
+  }
+  free(search->known);
+  search->known = NULL;
   vec_release(&search->vectors); /* large, and many searches are open at once */
+  vec_release(&search->combinations);
   return status;
 }
 
 void sets_search_release(struct sets_search *search) {
   vec_release(&search->vectors);
+  vec_release(&search->combinations);
   vec_release(&search->executes);
   vec_release(&search->preloads);
   vec_release(&search->front);
+  free(search->opened);
+  free(search->bounds);
+  free(search->known);
 }

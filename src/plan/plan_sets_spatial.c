@@ -103,6 +103,14 @@ static void least_sizes(const struct sets_search *search, struct sets_vector *ve
   }
 }
 
+static bool uses_enough(const struct sets_search *search, const uint32_t *spatial, double fill) {
+  double cores = 1;
+  for (uint32_t a = 0; a < search->op->axis_count && a < PLAN_AXES_MAX; a++) {
+    cores *= spatial[a];
+  }
+  return cores >= search->least_cores && fill >= search->least_fill;
+}
+
 static bool add_vector(struct sets_search *search, const uint32_t *spatial) {
   struct sets_vector vector = {.least_ps = 0};
   struct plan_partition whole;
@@ -114,11 +122,12 @@ static bool add_vector(struct sets_search *search, const uint32_t *spatial) {
     }
   }
   least_sizes(search, &vector);
-  for (uint64_t pieces = 0; pieces < 2 && search->model->bound != NULL; pieces++) { /* coarse, then exact */
+  for (int is_exact = 0; is_exact < 2 && search->model->bound_vector != NULL; is_exact++) {
     struct plan_bound bound;
-    search->model->bound(search->chip, &search->features, search->program, search->op, &whole, PLAN_ROTATED_MAX, pieces,
-                         &bound);
-    vector.least_ps = bound.shared_ps;
+    search->model->bound_vector(search->opened, &whole, is_exact != 0, search->bounds, &bound);
+    vector.least_ps = bound.shared_ps > bound.exchange_ps ? bound.shared_ps : bound.exchange_ps;
+    vector.shared_ps = bound.shared_ps;
+    vector.exchange_ps = bound.exchange_ps;
     vector.stages_ps = bound.alone_ps;
     vector.turn_ps = bound.turn_ps;
     if (sets_is_hopeless(search, &vector)) {
@@ -129,22 +138,81 @@ static bool add_vector(struct sets_search *search, const uint32_t *spatial) {
   return vec_push(&search->vectors, vector);
 }
 
-/* `fill` is the share of points that is not padding so far, `is_fewest`: no axis has more parts than its length needs. */
-static bool add_vectors(struct sets_search *search, const struct parts_list *list, uint32_t axis, uint64_t room,
-                        double fill, bool is_fewest, uint32_t *spatial) {
-  if (axis >= search->op->axis_count || axis >= PLAN_AXES_MAX) {
-    return fill >= SETS_LEAST_FILL || is_fewest ? add_vector(search, spatial) : true;
+/* The axes before `axis` have their parts; `fill` is the share of points that is not padding so far, `is_fewest`: none has
+ * more parts than its length needs. */
+struct prefix {
+  uint32_t axis;
+  uint64_t room; /* cores for the axes that are left */
+  double fill;
+  bool is_fewest;
+};
+
+/* True when no vector that goes on with one of these parts can be new to the front. */
+static bool are_hopeless(const struct sets_search *search, const struct prefix *prefix, const uint32_t *spatial,
+                         uint32_t fewest_parts, uint32_t most_parts) {
+  struct sets_vector most = {.least_ps = 0};
+  uint32_t fewest[PLAN_AXES_MAX];
+  double reach = (double)search->chip->cores / (double)prefix->room * most_parts; /* cores at most */
+  if (search->model->bound_between == NULL) {
+    return false;
   }
-  uint64_t extent = search->op->extents[axis];
-  for (size_t i = list->first[axis]; i < list->first[axis + 1] && list->parts.data[i] <= room; i++) {
-    uint32_t parts = list->parts.data[i];
-    spatial[axis] = parts;
-    if (!add_vectors(search, list, axis + 1, room / parts, fill * sets_fill(extent, parts),
-                     is_fewest && is_allowed(extent, parts, FEWEST_PARTS, 0), spatial)) {
-      return false;
-    }
+  memcpy(most.spatial, spatial, sizeof most.spatial);
+  memcpy(fewest, spatial, sizeof fewest);
+  most.spatial[prefix->axis] = most_parts;
+  fewest[prefix->axis] = fewest_parts;
+  for (uint32_t a = prefix->axis + 1; a < search->op->axis_count && a < PLAN_AXES_MAX; a++) {
+    uint64_t room = prefix->room / fewest_parts, extent = search->op->extents[a];
+    most.spatial[a] = (uint32_t)(extent < room ? extent : room);
+    fewest[a] = 1;
+    reach *= most.spatial[a];
   }
-  return true;
+  if (reach < search->least_cores) {
+    return true;
+  }
+  least_sizes(search, &most);
+  most.least_ps = search->model->bound_between(search->opened, fewest, most.spatial);
+  return sets_is_hopeless(search, &most);
+}
+
+static bool add_vectors(struct sets_search *search, const struct parts_list *list, struct prefix prefix,
+                        uint32_t *spatial);
+
+/* The parts from `first` to before `end` of the prefix's axis, by halves: whole ranges are hopeless. */
+static bool add_range(struct sets_search *search, const struct parts_list *list, const struct prefix *prefix,
+                      size_t first, size_t end, uint32_t *spatial) {
+  bool is_vector = first + 1 == end && prefix->axis + 1 == search->op->axis_count; /* add_vector looks at it */
+  if (!is_vector && are_hopeless(search, prefix, spatial, list->parts.data[first], list->parts.data[end - 1])) {
+    search->plans_pruned++;
+    return true;
+  }
+  if (first + 1 < end) {
+    size_t middle = first + (end - first) / 2;
+    return add_range(search, list, prefix, first, middle, spatial)
+           && add_range(search, list, prefix, middle, end, spatial);
+  }
+  uint64_t extent = search->op->extents[prefix->axis];
+  uint32_t parts = list->parts.data[first];
+  spatial[prefix->axis] = parts;
+  struct prefix longer = {prefix->axis + 1, prefix->room / parts, prefix->fill * sets_fill(extent, parts),
+                          prefix->is_fewest && is_allowed(extent, parts, FEWEST_PARTS, 0)};
+  bool ok = add_vectors(search, list, longer, spatial);
+  spatial[prefix->axis] = 1;
+  return ok;
+}
+
+static bool add_vectors(struct sets_search *search, const struct parts_list *list, struct prefix prefix,
+                        uint32_t *spatial) {
+  if (prefix.fill < SETS_LEAST_FILL && !prefix.is_fewest) {
+    return true; /* both only get worse */
+  }
+  if (prefix.axis >= search->op->axis_count || prefix.axis >= PLAN_AXES_MAX) {
+    return uses_enough(search, spatial, prefix.fill) ? add_vector(search, spatial) : true;
+  }
+  size_t first = list->first[prefix.axis], end = first;
+  while (end < list->first[prefix.axis + 1] && list->parts.data[end] <= prefix.room) {
+    end++;
+  }
+  return first < end ? add_range(search, list, &prefix, first, end, spatial) : true;
 }
 
 static int compare_vectors(const void *a, const void *b) {
@@ -176,7 +244,8 @@ enum status sets_list_vectors(struct sets_search *search, bool is_first) {
   }
   uint32_t spatial[PLAN_AXES_MAX] = {1, 1, 1, 1, 1, 1, 1, 1};
   vec_clear(&search->vectors);
-  ok = ok && add_vectors(search, &list, 0, search->chip->cores, 1, true, spatial);
+  struct prefix none = {.axis = 0, .room = search->chip->cores, .fill = 1, .is_fewest = true};
+  ok = ok && add_vectors(search, &list, none, spatial);
   vec_release(&list.parts);
   if (ok && search->vectors.count > 1) {
     qsort(search->vectors.data, search->vectors.count, sizeof *search->vectors.data, compare_vectors);

@@ -33,23 +33,40 @@ static double rate_of(const struct plan_chip *chip, uint32_t bits, uint32_t *com
   return 1;
 }
 
-static double oriented(const struct plan_chip *chip, double rows, double columns, double depth, double block_depth,
-                       double block_cycles) {
-  double m = ceil(rows / chip->matrix_rows), n = ceil(columns / chip->matrix_columns), k = ceil(depth / block_depth);
-  return block_cycles * m * k * n + chip->matrix_load_cycles * k * n + chip->matrix_column_cycles * n
+static double least(double a, double b) { /* fmin is a call: these are hot */
+  return a < b ? a : b;
+}
+
+static double most(double a, double b) {
+  return a > b ? a : b;
+}
+
+struct plan_tile_unit plan_tile_unit_of(const struct plan_chip *chip, uint32_t bits) {
+  uint32_t computed_bits;
+  double rate = rate_of(chip, bits, &computed_bits);
+  /* the unit is fed a fixed number of bytes along the contraction: 16 elements of two bytes are 8 of four */
+  double block_depth = most(1, chip->matrix_depth * 16 / computed_bits);
+  return (struct plan_tile_unit){block_depth, chip->matrix_block_cycles * (block_depth / chip->matrix_depth) / rate};
+}
+
+static double oriented(const struct plan_chip *chip, const struct plan_tile_unit *unit, double rows, double columns,
+                       double k) {
+  double m = ceil(rows / chip->matrix_rows), n = ceil(columns / chip->matrix_columns);
+  return unit->block_cycles * m * k * n + chip->matrix_load_cycles * k * n + chip->matrix_column_cycles * n
          + chip->matrix_call_cycles;
 }
 
+double plan_tile_unit_cycles(const struct plan_chip *chip, const struct plan_tile_unit *unit,
+                             const struct plan_product *product) {
+  double rows = (double)product->rows, columns = (double)product->columns;
+  double k = ceil((double)product->depth / unit->block_depth);
+  double straight = oriented(chip, unit, rows, columns, k), transposed = oriented(chip, unit, columns, rows, k);
+  return (double)product->batch * least(straight, transposed);
+}
+
 double plan_tile_matrix_cycles(const struct plan_chip *chip, const struct plan_product *product) {
-  uint32_t bits;
-  double rate = rate_of(chip, product->bits, &bits);
-  /* the unit is fed a fixed number of bytes along the contraction: 16 elements of two bytes are 8 of four */
-  double block_depth = fmax(1, chip->matrix_depth * 16 / bits);
-  double block_cycles = chip->matrix_block_cycles * (block_depth / chip->matrix_depth) / rate;
-  double rows = (double)product->rows, columns = (double)product->columns, depth = (double)product->depth;
-  double straight = oriented(chip, rows, columns, depth, block_depth, block_cycles);
-  double transposed = oriented(chip, columns, rows, depth, block_depth, block_cycles);
-  return (double)product->batch * fmin(straight, transposed);
+  struct plan_tile_unit unit = plan_tile_unit_of(chip, product->bits);
+  return plan_tile_unit_cycles(chip, &unit, product);
 }
 
 double plan_tile_vector_cycles(const struct plan_chip *chip, enum plan_stage_kind kind, double elements,
@@ -60,12 +77,12 @@ double plan_tile_vector_cycles(const struct plan_chip *chip, enum plan_stage_kin
   double e = elements * operations * width;
   double cycles = rate->per_element * e;
   if (kind == PLAN_STAGE_REDUCE) {
-    cycles = fmax(cycles, fmin(chip->reduce_short_cycles * e, chip->reduce_short_limit_cycles));
+    cycles = most(cycles, least(chip->reduce_short_cycles * e, chip->reduce_short_limit_cycles));
   }
   cycles += rate->per_call;
   if (kind == PLAN_STAGE_ELEMENTWISE && chip->elementwise_long_cycles > 0) {
     double long_cycles = chip->elementwise_long_cycles * e + rate->per_call;
-    cycles = fmin(cycles, fmax(chip->elementwise_long_floor_cycles, long_cycles));
+    cycles = least(cycles, most(chip->elementwise_long_floor_cycles, long_cycles));
   }
   return cycles;
 }

@@ -19,6 +19,14 @@ struct plan_product {
   uint32_t bits; /* of the wider operand: the type it is computed in */
 };
 
+/* How the engine takes a product of operands that wide: depth of a block, and cycles for its rows. */
+struct plan_tile_unit {
+  double block_depth, block_cycles;
+};
+struct plan_tile_unit plan_tile_unit_of(const struct plan_chip *chip, uint32_t bits);
+/* The same as plan_tile_matrix_cycles, with the unit of product->bits. */
+double plan_tile_unit_cycles(const struct plan_chip *chip, const struct plan_tile_unit *unit,
+                             const struct plan_product *product);
 double plan_tile_matrix_cycles(const struct plan_chip *chip, const struct plan_product *product);
 /* `kind` is not MATRIX. */
 double plan_tile_vector_cycles(const struct plan_chip *chip, enum plan_stage_kind kind, double elements,

@@ -131,7 +131,8 @@ enum status plan_what_if_run(const struct work_graph *graph, const struct hw_chi
   struct plan_chip constants;
   STATUS_TRY(plan_chip_read(chip, diags, &constants));
   struct plan_program program;
-  enum status status = plan_program_read(graph, &options->read, diags, &program);
+  const struct plan_read_options read = plan_read_options_for(options, &constants); /* split as for the chip as it is */
+  enum status status = plan_program_read(graph, &read, diags, &program);
   if (status == STATUS_OK) {
     const struct question question = {&program, options, what_if->latency_ps};
     status = answer(&constants, &question, what_if);

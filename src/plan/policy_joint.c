@@ -1,8 +1,8 @@
 /* Policy "joint": operator plans, preload states, preload depth and load order decided together by a label-setting search.
  * docs/plan-search.md describes the method; this file is its course:
  *
- *   one step at a time ─► search in step order, wider and wider (per link price, with contention) ─► priorities, releases
- *   ─► load orders near step order
+ *   one step at a time ─► what the rules of the other policies find ─► search in step order, wider and wider (with contention
+ *   per link price and ranking) ─► priorities ─► moves of whole sorts of steps ─► load orders near step order ─► wider still
  *
  * Everything made is timed by plan_timeline_run and the best stands. What is done next never depends on how much budget is
  * left, only on whether any is: a larger budget sees all that a smaller one saw.
@@ -11,17 +11,21 @@
 #include <string.h>
 
 #include "plan/joint_expand.h"
+#include "plan/joint_moves.h"
 #include "plan/plan_policy.h"
 
 enum {
   CONTRACT_FROM_STEPS = 64, /* shorter chains are searched step by step */
   ORDER_REACH = 4, /* places that a load may move at a time */
   HEAVY_PART = 20, /* a load of less than this part of its repetition's stays where it is */
-  STEPS_PER_LABEL = 8 /* timing a schedule is worth step_count / this many labels */
+  STEPS_PER_LABEL = 5, /* timing a schedule is worth step_count / this many labels */
+  RULE_LABELS = 8, /* as many labels of a rule cost as much as one here */
+  RULE_LABELS_MOST = 5 * 1000 * 1000, /* of one rule */
+  PARTS_MOST = 16 /* stretches of the chain that moves are tried in */
 };
 
 /* In labels; long chains get what a few narrow runs take. */
-static const uint64_t default_budget = 4000 * 1000, default_budget_per_step = 200;
+static const uint64_t default_budget = 4400 * 1000, default_budget_per_step = 200;
 
 static const double prices[] = {0, 0.5}; /* of link time */
 enum { PRICE_COUNT = sizeof prices / sizeof prices[0] };
@@ -32,19 +36,29 @@ struct attempt {
   uint32_t beam;
   double alike; /* 1 = coarse_time and coarse_bytes; 0 = exact dominance */
   uint8_t price; /* in prices */
+  double slack_weight; /* in the ranking of labels */
 };
 static const double coarse_time = 1.0 / 8, coarse_bytes = 1.0 / 128;
 
+/* Slack of the machine that is not the longer one: a tie-break, or as important. Beams ranked differently keep labels that
+ * differ in kind. */
+#define TIE 0.125
+#define EVEN 1.0
+
 /* From quick to thorough. A run with exact dominance that dropped nothing ends the list. */
-static const struct attempt free_attempts[] = {{1, 0, 0}, {4, 1, 0}, {16, 1, 0}, {24, 0, 0}, {96, 0, 0}, {384, 0, 0}};
-static const struct attempt contended_attempts[] = {{1, 0, 0},    {4, 1, 0},  {16, 1, 0}, {16, 1, 1},
-                                                    {24, 0.3, 0}, {64, 3, 0}, {64, 0, 0}, {384, 0, 0}};
+static const struct attempt free_attempts[] = {{1, 0, 0, TIE},  {4, 1, 0, TIE},  {16, 1, 0, TIE},
+                                               {24, 0, 0, TIE}, {96, 0, 0, TIE}, {384, 0, 0, TIE}};
+static const struct attempt contended_attempts[] = {{1, 0, 0, TIE},    {4, 1, 0, TIE},   {16, 1, 0, TIE},
+                                                    {16, 1, 1, TIE},   {16, 1, 0, EVEN}, {64, 3, 0, EVEN},
+                                                    {24, 0.3, 0, TIE}, {64, 0, 0, TIE},  {384, 0, 0, TIE}};
 enum {
   FREE_COUNT = sizeof free_attempts / sizeof free_attempts[0],
   CONTENDED_COUNT = sizeof contended_attempts / sizeof contended_attempts[0],
-  QUICK_COUNT = 4 /* in step order; then orders are tried, and the rest follows with the best of them */
+  /* In step order; then moves and orders are tried, and the rest follows with the best order. */
+  QUICK_FREE = 4,
+  QUICK_CONTENDED = 5
 };
-static const struct attempt order_attempt = {2, 1, 0};
+static const struct attempt order_attempt = {2, 1, 0, TIE};
 
 /* The order of loads is worth a search from this gap to the bound on. */
 static const double order_gap = 0.001;
@@ -124,16 +138,42 @@ static void offer_one_at_a_time(struct joint *joint) {
   offer(joint);
 }
 
+static void offer_schedule(struct joint *joint, const struct plan_schedule *start) {
+  memcpy(joint->draft.decisions, start->decisions, joint->chain->step_count * sizeof *start->decisions);
+  memcpy(joint->draft.order, start->order, start->load_count * sizeof *start->order);
+  joint->draft.load_count = start->load_count;
+  offer(joint);
+}
+
 static void offer_start(struct joint *joint) {
   const struct plan_schedule *start = joint->options->start;
   const char *reason;
   if (start == NULL || plan_schedule_check(joint->chain, start, &reason) != UINT32_MAX) {
     return;
   }
-  memcpy(joint->draft.decisions, start->decisions, joint->chain->step_count * sizeof *start->decisions);
-  memcpy(joint->draft.order, start->order, start->load_count * sizeof *start->order);
-  joint->draft.load_count = start->load_count;
-  offer(joint);
+  offer_schedule(joint, start);
+}
+
+/* What the other policies find on the same chain. They are quick; only full may have more orders to try than it may here. */
+static void offer_rules(struct joint *joint) {
+  static const struct plan_policy *const rules[] = {&plan_policy_basic, &plan_policy_static, &plan_policy_dyn,
+                                                    &plan_policy_full};
+  for (size_t k = 0; k < sizeof rules / sizeof rules[0] && !is_done(joint); k++) {
+    struct arena arena;
+    arena_init(&arena, 0);
+    struct plan_policy_options options = {.contention = joint->options->contention};
+    options.budget = joint->budget < RULE_LABELS_MOST / RULE_LABELS ? joint->budget * RULE_LABELS : RULE_LABELS_MOST;
+    struct plan_policy_result found;
+    uint32_t step;
+    const bool reorders = rules[k] == &plan_policy_full;
+    if ((!reorders || joint->options->reorder)
+        && rules[k]->run(joint->chain, &options, &arena, &found, &step) == STATUS_OK) {
+      spend(joint, found.stats.labels / RULE_LABELS
+                       + found.stats.schedules * (1 + joint->chain->step_count / STEPS_PER_LABEL));
+      offer_schedule(joint, &found.schedule);
+    }
+    arena_release(&arena);
+  }
 }
 
 static struct joint_model *model_of(struct joint *joint, uint32_t price) {
@@ -159,6 +199,7 @@ static bool search(struct joint *joint, const struct attempt *attempt, const uin
       .order = order,
       .contention = joint->options->contention,
       .beam = attempt->beam,
+      .slack_weight = attempt->slack_weight,
       .alike_ps = (int64_t)(attempt->alike * coarse_time * node_ps),
       .alike_bytes = (uint64_t)(attempt->alike * coarse_bytes * (double)joint->chain->sram_bytes),
       .cutoff_ps = joint->result->timeline.makespan_ps,
@@ -204,6 +245,58 @@ static void improve_priorities(struct joint *joint) {
       const uint32_t end = first + length < count ? first + length : count;
       offer_priorities(joint, first, end, PLAN_EXCHANGE_FIRST);
       offer_priorities(joint, first, end, PLAN_PRELOAD_FIRST);
+    }
+  }
+}
+
+/* ---- moves ---- */
+
+/* Makes a move on the best schedule as often as it helps. */
+static bool offer_move(struct joint *joint, const struct joint_move *move) {
+  for (bool is_better = false;; is_better = true) {
+    draft_best(joint);
+    if (!joint_move_make(joint->chain, move, &joint->draft, joint->used)) {
+      spend(joint, 1 + joint->chain->step_count / (4 * STEPS_PER_LABEL));
+      return is_better;
+    }
+    if (!offer(joint)) {
+      return is_better;
+    }
+  }
+}
+
+/* All moves of one sort of step within a stretch of the chain. */
+static bool improve_set(struct joint *joint, uint32_t set, uint32_t first, uint32_t end) {
+  static const int32_t strides[] = {1, -1, 2, -2, 3, -3, 4, -4};
+  const bool has_states = joint->chain->sets[set].preload_count > 1;
+  struct joint_move move = {.set = set, .first = first, .end = end};
+  bool is_better = false;
+  for (size_t k = 0; k < sizeof strides / sizeof strides[0] && !is_done(joint); k++) {
+    move.by = strides[k];
+    move.kind = JOINT_MOVE_EXECUTE;
+    is_better |= joint->chain->sets[set].execute_count > 1 && offer_move(joint, &move);
+    move.kind = JOINT_MOVE_PRELOAD;
+    is_better |= has_states && offer_move(joint, &move);
+    move.kind = JOINT_MOVE_LOAD;
+    is_better |=
+        joint->options->reorder && joint->chain->sets[set].preloads[0].memory_ps > 0 && offer_move(joint, &move);
+  }
+  move.kind = JOINT_MOVE_PRIORITY;
+  return (joint->options->contention && !is_done(joint) && offer_move(joint, &move)) || is_better;
+}
+
+/* The whole chain as long as that helps, then halves, quarters, and so on once each. */
+static void improve_by_moves(struct joint *joint) {
+  const uint64_t count = joint->chain->step_count;
+  bool is_better = false;
+  for (uint32_t parts = 1; parts <= PARTS_MOST && parts <= count && !is_done(joint);
+       parts *= parts > 1 || !is_better ? 2 : 1) {
+    is_better = false;
+    for (uint32_t part = 0; part < parts; part++) {
+      const uint32_t first = (uint32_t)(count * part / parts), end = (uint32_t)(count * (part + 1) / parts);
+      for (uint32_t s = 0; s < joint->chain->set_count && !is_done(joint); s++) {
+        is_better |= improve_set(joint, s, first, end);
+      }
     }
   }
 }
@@ -344,9 +437,13 @@ static enum status plan(struct joint *joint) {
   const bool contention = joint->options->contention;
   offer_one_at_a_time(joint);
   offer_start(joint);
-  search_wider(joint, 0, QUICK_COUNT, NULL);
+  offer_rules(joint);
+  search_wider(joint, 0, contention ? QUICK_CONTENDED : QUICK_FREE, NULL);
   if (contention) {
     improve_priorities(joint);
+  }
+  if (!joint->is_complete) {
+    improve_by_moves(joint);
   }
   const double gap_ps = (double)(joint->result->timeline.makespan_ps - joint->bound_ps);
   const uint32_t *order = NULL;
@@ -355,7 +452,7 @@ static enum status plan(struct joint *joint) {
     order = search_orders(joint);
     in_order = false;
   }
-  search_wider(joint, QUICK_COUNT, contention ? CONTENDED_COUNT : FREE_COUNT, order);
+  search_wider(joint, contention ? QUICK_CONTENDED : QUICK_FREE, contention ? CONTENDED_COUNT : FREE_COUNT, order);
   const bool is_bound = joint->result->timeline.makespan_ps <= joint->bound_ps;
   joint->result->stats.complete = is_bound || (joint->is_complete && in_order && !contention);
   return joint->scratch.is_exhausted ? STATUS_MEMORY : STATUS_OK;
@@ -370,7 +467,11 @@ static enum status run(const struct plan_chain *chain, const struct plan_policy_
   struct joint joint = {.chain = chain, .options = options, .result = result};
   struct plan_bounds bounds;
   plan_bounds_of(chain, &bounds);
-  joint.bound_ps = options->contention ? bounds.chain_ps : bounds.flow_shop_ps;
+  joint.bound_ps = bounds.chain_ps;
+  if (!options->contention) { /* which is what chain_ps counts, among others */
+    const int64_t sram_ps = plan_sram_bound_of(chain, false);
+    joint.bound_ps = sram_ps > bounds.flow_shop_ps ? sram_ps : bounds.flow_shop_ps;
+  }
   const uint64_t scaled = chain->step_count * default_budget_per_step;
   joint.budget = scaled > default_budget ? scaled : default_budget;
   if (options->budget != 0) {

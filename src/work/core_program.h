@@ -52,7 +52,7 @@ struct core_instruction {
   uint8_t loop; /* ROTATE: which loop of the operator's rings moves on */
   uint32_t op;
   uint32_t buffer; /* index + 1 into buffers; 0 = none */
-  uint32_t source; /* DISTRIBUTE, GATHER, REDUCE: the buffer read, index + 1 */
+  uint32_t source; /* DISTRIBUTE, GATHER, REDUCE: the buffer read, index + 1; of a value in parts a GATHER reads one */
   uint32_t target; /* WAIT: instruction of the preload */
   uint32_t repeat; /* COMPUTE: iteration, from 0; ROTATE: of the iteration that has ended */
   uint32_t parts; /* REDUCE: partial results per element */

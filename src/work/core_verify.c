@@ -14,6 +14,7 @@ static const char *const needs[] = {
 
 struct buffer_state {
   uint32_t preloaded_by; /* instruction + 1 that fills it from memory */
+  uint64_t gathered_bytes; /* EXECUTE: of its piece, so far */
   bool is_live, was_live, is_filled;
 };
 
@@ -251,6 +252,22 @@ static void fill(struct verify *v, uint32_t b) {
   }
 }
 
+/* An input is there when all parts of its value have come. */
+static void gather(struct verify *v, const struct core_instruction *i) {
+  uint32_t b = i->buffer - 1;
+  const struct core_buffer *buffer = &v->program->buffers.data[b];
+  const struct core_operator *op = &v->program->operators.data[buffer->op];
+  uint64_t *gathered = &v->buffers[b].gathered_bytes, piece = 0;
+  if (buffer->kind == CORE_BUFFER_EXECUTE) {
+    uint64_t elements = core_grid_piece_elements(&op->grid, buffer->tensor);
+    piece = ceil_div_u64(sat_mul_u64(elements, op->element_bits[buffer->tensor]), 8);
+  }
+  *gathered = sat_add_u64(*gathered, i->bytes);
+  if (*gathered >= piece) {
+    fill(v, b);
+  }
+}
+
 static void step(struct verify *v, size_t index) {
   const struct core_instruction *i = &v->program->instructions.data[index];
   uint32_t b = i->buffer - 1;
@@ -283,8 +300,10 @@ static void step(struct verify *v, size_t index) {
     }
     break;
   }
-  case CORE_DISTRIBUTE:
   case CORE_GATHER:
+    gather(v, i);
+    break;
+  case CORE_DISTRIBUTE:
   case CORE_REDUCE:
     fill(v, b);
     break;

@@ -1,5 +1,5 @@
-/* What holds of every graph that the planner reads: it is refused with a message, or all ways of reading it (views, fusion)
- * give sound programs of the same operations. */
+/* What holds of every graph that the planner reads: it is refused with a message, or all ways of reading it (views, fusion,
+ * splits) give sound programs of the same operations. */
 #include "fuzz_check.h"
 #include "plan/plan_program.h"
 
@@ -43,6 +43,33 @@ static bool check_reading(const struct plan_program *program, struct diag_list *
   return true;
 }
 
+static bool is_close(double a, double b, double relative) {
+  double difference = a - b, limit = relative * (1 + b);
+  return difference <= limit && difference >= -limit;
+}
+
+/* Splits what loads more than half of what operators load on average; the program's work stays. */
+static bool check_split(struct plan_program *program, struct diag_list *diags, struct strbuf *why) {
+  struct reading before, after;
+  uint64_t memory_bytes = program->memory_bytes;
+  if (!check_reading(program, diags, &before, why)) {
+    return false;
+  }
+  if (plan_program_split(program, memory_bytes / (2 * program->operators.count + 1), 2 * MAX_OPERATORS) != STATUS_OK
+      || plan_program_seal(program) != STATUS_OK) {
+    return true; /* no memory */
+  }
+  if (!check_reading(program, diags, &after, why)) {
+    return false;
+  }
+  if (program->memory_bytes != memory_bytes || !is_close(after.matrix_flop, before.matrix_flop, 1e-9)
+      || !is_close(after.vector_flop, before.vector_flop, 1e-9)) {
+    strbuf_puts(why, "splitting changes the work of a program");
+    return false;
+  }
+  return true;
+}
+
 bool fuzz_check_plan(const struct work_graph *graph, struct strbuf *why) {
   struct reading readings[WAYS];
   bool is_good = true, is_read = true;
@@ -59,13 +86,13 @@ bool fuzz_check_plan(const struct work_graph *graph, struct strbuf *why) {
       strbuf_puts(why, "fusion refuses what can be read without it");
       is_good = false;
     }
+    is_good = is_good && (!is_read || check_split(&program, &diags, why));
     plan_program_release(&program);
     diag_release(&diags);
   }
   for (int way = 1; way < WAYS && is_good && is_read; way++) {
     const struct reading *a = &readings[way], *b = &readings[way & 1];
-    double difference = a->vector_flop - b->vector_flop, limit = 1e-9 * (1 + b->vector_flop);
-    bool is_same = (difference <= limit && difference >= -limit) || a->has_joined_product;
+    bool is_same = is_close(a->vector_flop, b->vector_flop, 1e-9) || a->has_joined_product;
     if (a->matrix_flop != readings[0].matrix_flop || a->merged != b->merged || !is_same) {
       strbuf_puts(why, "reading with views or fusion changes the work of a program");
       is_good = false;

@@ -1,5 +1,6 @@
-/* Random sound plans of small programs, as plan files: operators, legal partitions, preload states, loads in nearly the order
- * of steps, and the claims that the library makes of them. Included by one test file at a time, after cmocka. */
+/* Random sound plans of small programs, as plan files, one in six for a chip without memory: operators, legal partitions,
+ * preload states, loads in nearly the order of steps, and the claims that the library makes of them. Included by one test
+ * file at a time, after cmocka. */
 #ifndef RIDGELINE_TESTS_PLAN_FILE_RANDOM_H
 #define RIDGELINE_TESTS_PLAN_FILE_RANDOM_H
 
@@ -60,6 +61,32 @@ static uint64_t bytes_along(const struct plan_operator *op, uint16_t axes) {
   return elements * 2;
 }
 
+/* Operators alike in a row, the last of them `last`. */
+static uint32_t alike_before(const struct plan_program *program, uint32_t last) {
+  const struct plan_operator *ops = program->operators.data;
+  uint32_t count = 1;
+  while (count <= last && ops[last - count].axis_count == ops[last].axis_count
+         && memcmp(ops[last - count].extents, ops[last].extents, sizeof ops[last].extents) == 0) {
+    count++;
+  }
+  return count;
+}
+
+/* The last operator again: the next part of what it makes. */
+static void add_twin(struct plan_program *program) {
+  struct plan_operator op = program->operators.data[program->operators.count - 1];
+  const uint32_t tensor = op.tensor_first, stage = op.stage_first;
+  op.tensor_first = (uint32_t)program->tensors.count;
+  op.stage_first = (uint32_t)program->stages.count;
+  for (uint32_t t = 0; t < op.tensor_count; t++) {
+    struct plan_tensor copy = program->tensors.data[tensor + t];
+    assert_true(vec_push(&program->tensors, copy));
+  }
+  struct plan_stage copy = program->stages.data[stage];
+  assert_true(vec_push(&program->stages, copy));
+  assert_true(vec_push(&program->operators, op));
+}
+
 static void add_operator(struct plan_random *random, struct plan_program *program, bool is_product) {
   uint32_t index = (uint32_t)program->operators.count;
   struct plan_operator op = {.axis_count = is_product ? 3 : 2,
@@ -79,6 +106,7 @@ static void add_operator(struct plan_random *random, struct plan_program *progra
     struct plan_tensor tensor = {.axes = axes[t], .element_bits = 16, .source = PLAN_SOURCE_CHIP, .is_output = t == 2};
     if (t == 0 && index > 0) {
       tensor.producer = (uint32_t)plan_random_in(random, 1, index);
+      tensor.producer_parts = (uint32_t)plan_random_in(random, 1, alike_before(program, tensor.producer - 1));
       tensor.is_view = true;
     } else if (t < 2) {
       tensor.source = PLAN_SOURCE_MEMORY;
@@ -137,7 +165,7 @@ static struct plan_partition random_preload(struct plan_random *random, const st
   return cold;
 }
 
-static void claim_costs(struct plan *plan, uint32_t index) {
+static void claim_costs(struct plan *plan, uint32_t index, uint64_t live_bytes) {
   struct plan_file_step *step = &plan->steps[index];
   const struct plan_operator *op = &plan->operators[index];
   const struct plan_cost_model *model = &plan_cost_closed_form;
@@ -146,8 +174,25 @@ static void claim_costs(struct plan *plan, uint32_t index) {
   step->cost = (struct plan_execute){cost.hot_bytes, cost.compute_ps, cost.shift_ps, cost.serial_ps};
   model->load(&plan->file.chip, &plan->program, op, &step->preload, &step->load);
   step->distribute_ps = model->distribute_ps(&plan->file.chip, &plan->program, op, &step->preload, &step->execute);
-  step->live_bytes = (op->live_bytes + plan->file.chip.cores - 1) / plan->file.chip.cores;
+  step->live_bytes = live_bytes;
+  if (!plan->file.chip.has_memory) {
+    step->load = (struct plan_preload){0};
+  }
   assert_true(step->distribute_ps >= 0);
+}
+
+/* Without a memory all tensors lie on the chip all the time, in their preload states. */
+static void claim_kept(struct plan *plan) {
+  uint64_t kept[STEPS_MAX], sum = 0;
+  for (uint32_t i = 0; i < plan->file.step_count; i++) {
+    struct plan_preload load;
+    plan_cost_closed_form.load(&plan->file.chip, &plan->program, &plan->operators[i], &plan->steps[i].preload, &load);
+    kept[i] = load.cold_bytes;
+    sum += kept[i];
+  }
+  for (uint32_t i = 0; i < plan->file.step_count; i++) {
+    plan->steps[i].live_bytes += sum - kept[i];
+  }
 }
 
 /* Loads in nearly the order of steps, released at random. */
@@ -222,7 +267,11 @@ static void random_plan(struct plan_random *random, struct plan *plan, struct pl
   plan_program_init(made);
   uint32_t count = (uint32_t)plan_random_in(random, 2, STEPS_MAX);
   for (uint32_t i = 0; i < count; i++) {
-    add_operator(random, made, plan_random_in(random, 0, 2) > 0);
+    if (i > 0 && plan_random_in(random, 0, 2) == 0) {
+      add_twin(made);
+    } else {
+      add_operator(random, made, plan_random_in(random, 0, 2) > 0);
+    }
   }
   assert_int_equal(plan_program_seal(made), STATUS_OK);
   plan->program = *made;
@@ -232,16 +281,22 @@ static void random_plan(struct plan_random *random, struct plan *plan, struct pl
   repoint(plan);
   plan->file.policy = "random";
   plan->file.chip = test_chip();
+  plan->file.chip.has_memory = plan_random_in(random, 0, 5) > 0;
   plan->file.step_count = count;
   plan->file.contention = plan_random_in(random, 0, 3) > 0;
   plan->file.features.overlap = plan_random_in(random, 0, 1) == 0;
   plan->file.features.tree_reduction = plan_random_in(random, 0, 1) == 0;
   uint32_t order[STEPS_MAX];
+  uint64_t live[STEPS_MAX];
+  assert_int_equal(plan_program_live(&plan->program, CORES, live), STATUS_OK);
   for (uint32_t i = 0; i < count; i++) {
     struct plan_file_step *step = &plan->steps[i];
     step->execute = random_partition(random, &plan->program, &plan->operators[i], CORES);
     step->preload = random_preload(random, &plan->program, &plan->operators[i], &step->execute);
-    claim_costs(plan, i);
+    claim_costs(plan, i, live[i]);
+  }
+  if (!plan->file.chip.has_memory) {
+    claim_kept(plan);
   }
   random_loads(random, plan, order);
   claim_times(plan, order);

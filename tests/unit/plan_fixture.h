@@ -55,7 +55,7 @@ static inline void plan_fixture_add(struct plan_program *program, uint32_t axis_
     if (tensor.source == PLAN_SOURCE_MEMORY && !tensor.is_output) {
       tensor.memory_bytes = tensor.element_bits;
       for (uint32_t a = 0; a < axis_count; a++) {
-        tensor.memory_bytes *= (tensor.axes >> a & 1U) != 0 ? extents[a] : 1;
+        tensor.memory_bytes *= (tensor.axes >> a & 1) != 0 ? extents[a] : 1;
       }
       tensor.memory_bytes = (tensor.memory_bytes + 7) / 8;
     }

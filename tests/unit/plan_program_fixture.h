@@ -47,7 +47,7 @@ static inline const struct plan_stage *plan_stage_at(const struct plan_program *
 static inline uint64_t points_along(const struct plan_operator *op, plan_axis_mask mask) {
   uint64_t points = 1;
   for (uint32_t a = 0; a < op->axis_count; a++) {
-    points *= (mask >> a & 1u) != 0 ? op->extents[a] : 1;
+    points *= (mask >> a & 1) != 0 ? op->extents[a] : 1;
   }
   return points;
 }

@@ -42,7 +42,7 @@ static int setup(void **state) {
   const rdg_config config = {.hardware_directory = RDG_SOURCE_DIR "/hardware"};
   f.ctx = rdg_context_new(&config);
   *state = &f;
-  return rdg_program_parse(f.ctx, "small.mlir", program_text, strlen(program_text), NULL, &f.program);
+  return rdg_program_parse(f.ctx, "small.mlir", program_text, strlen(program_text), NULL, &f.program) == RDG_OK ? 0 : 1;
 }
 
 static int teardown(void **state) {
@@ -152,7 +152,7 @@ static void test_checking(void **state) {
 
 static void test_errors(void **state) {
   const struct fixture *f = *state;
-  const char *best[] = {"best"}, *speed[] = {"fusion", "speed"}, *ideal[] = {"ideal"};
+  const char *best[] = {"best"}, *speed[] = {"split", "speed"}, *ideal[] = {"ideal"};
   expect_error(f, "h100", NULL, RDG_ERROR_INPUT, "E0803", "nvidia_h100_sxm");
   expect_error(f, "no-such-chip", NULL, RDG_ERROR_INPUT, "E0307", "no-such-chip");
   expect_error(f, NULL, &(rdg_plan_options){.policies = best, .policy_count = 1}, RDG_ERROR_INPUT, "E0601",

@@ -247,20 +247,22 @@ static void test_refusals(void **state) {
     struct generate_request request;
     const char *message;
   } rows[] = {
-      {"llama2-13b", {GENERATE_FORWARD, 1, 16, DTYPE_F16, DTYPE_F16, 0, 0}, "no forward step, only decode and prefill"},
-      {"vit-h", {GENERATE_DECODE, 1, 16, DTYPE_F16, DTYPE_F16, 0, 0}, "no decode step, only forward"},
-      {"llama2-13b", {GENERATE_DECODE, 0, 16, DTYPE_F16, DTYPE_F16, 0, 0}, "batch"},
-      {"llama2-13b", {GENERATE_DECODE, UINT32_MAX, 16, DTYPE_F16, DTYPE_F16, 0, 0}, "batch"},
-      {"llama2-13b", {GENERATE_PREFILL, 1, 0, DTYPE_F16, DTYPE_F16, 0, 0}, "sequence"},
-      {"llama2-13b", {GENERATE_PREFILL, 1 << 24, 1 << 24, DTYPE_F16, DTYPE_F16, 0, 0}, "too large"},
-      {"llama2-13b", {GENERATE_DECODE, 1 << 24, 1 << 24, DTYPE_F16, DTYPE_F16, 0, 0}, "too large"},
-      {"llama2-13b", {GENERATE_DECODE, 1, 16, DTYPE_F64, DTYPE_F64, 0, 0}, "activations"},
-      {"llama2-13b", {GENERATE_DECODE, 1, 16, DTYPE_NONE, DTYPE_I8, 0, 0}, "activations"},
-      {"llama2-13b", {GENERATE_DECODE, 1, 16, DTYPE_F16, DTYPE_F32, 0, 0}, "weights"},
-      {"llama2-13b", {GENERATE_DECODE, 1, 16, DTYPE_F16, DTYPE_F16, 41, 0}, "40 layers, not 41"},
-      {"llama2-13b", {GENERATE_DECODE, 1, 16, DTYPE_F16, DTYPE_F16, 0, 3}, "heads 40 cannot be divided by 3"},
-      {"gpt2-xl", {GENERATE_DECODE, 1, 1025, DTYPE_F16, DTYPE_F16, 0, 0}, "1024 positions, not 1025"},
-      {"opt-30b", {GENERATE_PREFILL, 1, 2049, DTYPE_F16, DTYPE_F16, 0, 0}, "2048 positions, not 2049"},
+      {"llama2-13b",
+       {GENERATE_FORWARD, 1, 16, DTYPE_F16, DTYPE_F16, 0, 0, false},
+       "no forward step, only decode and prefill"},
+      {"vit-h", {GENERATE_DECODE, 1, 16, DTYPE_F16, DTYPE_F16, 0, 0, false}, "no decode step, only forward"},
+      {"llama2-13b", {GENERATE_DECODE, 0, 16, DTYPE_F16, DTYPE_F16, 0, 0, false}, "batch"},
+      {"llama2-13b", {GENERATE_DECODE, UINT32_MAX, 16, DTYPE_F16, DTYPE_F16, 0, 0, false}, "batch"},
+      {"llama2-13b", {GENERATE_PREFILL, 1, 0, DTYPE_F16, DTYPE_F16, 0, 0, false}, "sequence"},
+      {"llama2-13b", {GENERATE_PREFILL, 1 << 24, 1 << 24, DTYPE_F16, DTYPE_F16, 0, 0, false}, "too large"},
+      {"llama2-13b", {GENERATE_DECODE, 1 << 24, 1 << 24, DTYPE_F16, DTYPE_F16, 0, 0, false}, "too large"},
+      {"llama2-13b", {GENERATE_DECODE, 1, 16, DTYPE_F64, DTYPE_F64, 0, 0, false}, "activations"},
+      {"llama2-13b", {GENERATE_DECODE, 1, 16, DTYPE_NONE, DTYPE_I8, 0, 0, false}, "activations"},
+      {"llama2-13b", {GENERATE_DECODE, 1, 16, DTYPE_F16, DTYPE_F32, 0, 0, false}, "weights"},
+      {"llama2-13b", {GENERATE_DECODE, 1, 16, DTYPE_F16, DTYPE_F16, 41, 0, false}, "40 layers, not 41"},
+      {"llama2-13b", {GENERATE_DECODE, 1, 16, DTYPE_F16, DTYPE_F16, 0, 3, false}, "heads 40 cannot be divided by 3"},
+      {"gpt2-xl", {GENERATE_DECODE, 1, 1025, DTYPE_F16, DTYPE_F16, 0, 0, false}, "1024 positions, not 1025"},
+      {"opt-30b", {GENERATE_PREFILL, 1, 2049, DTYPE_F16, DTYPE_F16, 0, 0, false}, "2048 positions, not 2049"},
   };
   struct diag_list diags;
   struct ir_module *module = NULL;

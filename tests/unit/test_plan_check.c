@@ -62,9 +62,11 @@ static bool wrong_live(struct site *s) {
   s->step->live_bytes += 1;
   return true;
 }
-static bool wrong_live_of_operator(struct site *s) {
-  s->op->live_bytes += 64;
-  return true;
+static bool forgotten_value(struct site *s) { /* all that the step itself claims agrees */
+  bool has_live = s->step->live_bytes >= 4;
+  s->step->live_bytes -= has_live ? 4 : 0;
+  s->step->at.resident_bytes -= has_live ? 4 : 0;
+  return has_live;
 }
 static bool wrong_peak(struct site *s) {
   s->plan->file.totals.peak_bytes -= 1;
@@ -148,7 +150,7 @@ static bool has_same_costs(struct site *s) {
       || !plan_validate_preload(&found.program, s->op, &step->preload, &step->execute, &fault)) {
     return false;
   }
-  claim_costs(&found, s->index);
+  claim_costs(&found, s->index, step->live_bytes);
   const struct plan_file_step *other = &found.steps[s->index];
   return memcmp(&other->cost, &step->cost, sizeof step->cost) == 0
          && memcmp(&other->load, &step->load, sizeof step->load) == 0 && other->distribute_ps == step->distribute_ps;
@@ -203,7 +205,27 @@ static bool late_producer(struct site *s) {
 }
 static bool no_producer(struct site *s) {
   s->tensors[0].producer = 0;
-  return s->index > 0;
+  return s->tensors[0].source == PLAN_SOURCE_CHIP;
+}
+static bool unequal_parts(struct site *s) { /* the operator before the parts is said to have made one as well */
+  const struct plan_operator *ops = s->plan->operators;
+  struct plan_tensor *input = &s->tensors[0];
+  uint32_t first = input->producer > 0 ? plan_first_producer(input) : 0;
+  if (first == 0) {
+    return false;
+  }
+  const uint64_t *own = ops[input->producer - 1].extents, *other = ops[first - 1].extents;
+  input->producer_parts = input->producer - first + 1;
+  return own[0] * own[1] != other[0] * other[1]; /* the axes of an output */
+}
+static bool missing_part(struct site *s) { /* and with it a value that is live until it is read */
+  uint64_t before[STEPS_MAX], after[STEPS_MAX];
+  uint32_t count = s->plan->file.step_count;
+  assert_int_equal(plan_program_live(&s->plan->program, CORES, before), STATUS_OK);
+  bool has_parts = s->tensors[0].producer_parts > 1;
+  s->tensors[0].producer_parts -= has_parts;
+  assert_int_equal(plan_program_live(&s->plan->program, CORES, after), STATUS_OK);
+  return has_parts && memcmp(before, after, count * sizeof before[0]) != 0;
 }
 static bool wrong_memory_bytes(struct site *s) {
   s->tensors[1].memory_bytes += 1000 + s->tensors[1].memory_bytes / 100;
@@ -248,7 +270,7 @@ static const struct {
     {"cold size", wrong_cold_size},
     {"resident bytes", wrong_resident},
     {"live bytes", wrong_live},
-    {"live bytes of an operator", wrong_live_of_operator},
+    {"a live value left out", forgotten_value},
     {"peak", wrong_peak},
     {"SRAM overflow", sram_overflow},
     {"overlapping loads", overlapping_loads},
@@ -272,6 +294,8 @@ static const struct {
     {"too few cores", too_few_cores},
     {"late producer", late_producer},
     {"no producer", no_producer},
+    {"parts of different sizes", unequal_parts},
+    {"a part left out", missing_part},
     {"memory bytes", wrong_memory_bytes},
     {"computed twice", computed_twice},
     {"missing load", missing_load},
@@ -451,11 +475,55 @@ static void test_damage(void **state) {
   assert_true(readable > 0 && readable < PLANTED / 10);
 }
 
+/* Steps whose pieces all nest and take long to look at: an answer in bounded time, and none of another size. */
+static void test_budget(void **state) {
+  (void)state;
+  enum { STEPS = 4000, PIECES = 1 << 15 };
+  const uint16_t axes[] = {5, 6, 3}; /* of m, n, k */
+  struct plan_program program;
+  struct plan_file file = {.program = &program, .chip = test_chip(), .step_count = STEPS};
+  struct diag_list diags;
+  struct plan_partition cut;
+  diag_init(&diags);
+  plan_program_init(&program);
+  file.chip.cores = PIECES;
+  file.steps = calloc(STEPS, sizeof *file.steps);
+  assert_non_null(file.steps);
+  for (uint32_t a = 0; a < PLAN_AXES_MAX; a++) {
+    cut.spatial[a] = a == 1 ? PIECES : 1;
+    cut.temporal[0][a] = a == 2 ? PIECES : 1; /* the first tensor along k: it lacks n */
+    cut.temporal[1][a] = cut.temporal[2][a] = 1;
+  }
+  for (uint32_t i = 0; i < STEPS; i++) {
+    struct plan_operator op = {.axis_count = 3, .tensor_count = 3, .stage_count = 1, .merged = 1, .layer = UINT32_MAX};
+    op.extents[0] = op.extents[1] = op.extents[2] = PIECES;
+    op.tensor_first = (uint32_t)program.tensors.count;
+    op.stage_first = (uint32_t)program.stages.count;
+    for (uint32_t t = 0; t < 3; t++) {
+      struct plan_tensor tensor = {
+          .axes = axes[t], .element_bits = 16, .source = PLAN_SOURCE_MEMORY, .is_output = t == 2};
+      assert_true(vec_push(&program.tensors, tensor));
+    }
+    struct plan_stage stage = {
+        .kind = PLAN_STAGE_MATRIX, .axes = 7, .reduced = 4, .left = 5, .right = 6, .operations = 1};
+    assert_true(vec_push(&program.stages, stage) && vec_push(&program.operators, op));
+    file.steps[i].execute = file.steps[i].preload = cut;
+  }
+  assert_int_equal(plan_check(&file, "plan.json", &diags), STATUS_LIMIT);
+  assert_int_equal(diags.entries.data[0].id, DIAG_E0808_PLAN_LIMIT);
+  file.step_count = 16; /* as many as are looked at; their claims are all wrong */
+  assert_int_equal(plan_check(&file, "plan.json", &diags), STATUS_INPUT);
+  diag_release(&diags);
+  free(file.steps);
+  plan_program_release(&program);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_planted_errors),
       cmocka_unit_test(test_malformed),
       cmocka_unit_test(test_damage),
+      cmocka_unit_test(test_budget),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

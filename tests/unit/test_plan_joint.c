@@ -14,9 +14,9 @@
 #include "plan_random.h"
 
 #if defined(__SANITIZE_ADDRESS__)
-enum { CHAINS = 100, LAYERS = 12 };
+enum { CHAINS = 100, LAYERS = 12, RULE_CHAINS = 6 };
 #else
-enum { CHAINS = 500, LAYERS = 300 };
+enum { CHAINS = 500, LAYERS = 300, RULE_CHAINS = 6 };
 #endif
 
 /* The promise of joint: on average within this of exact. */
@@ -204,6 +204,45 @@ static void test_start(void **state) {
   arena_release(&arena);
 }
 
+/* Layers drawn at random, repeated: no rule of the other policies finds a shorter schedule than joint does. */
+static void check_against_rules(const struct plan_chain *chain, bool contention, bool reorder, struct arena *arena) {
+  static const struct plan_policy *const rules[] = {&plan_policy_basic, &plan_policy_static, &plan_policy_dyn,
+                                                    &plan_policy_full};
+  const struct plan_policy_options options = {.contention = contention, .reorder = reorder, .budget = 500 * 1000};
+  struct plan_policy_result result;
+  const int64_t joint_ps = sound_makespan(&plan_policy_joint, chain, &options, arena, &result);
+  for (size_t k = 0; k < sizeof rules / sizeof rules[0] - !reorder; k++) { /* full, the last, changes the order */
+    assert_true(joint_ps <= sound_makespan(rules[k], chain, &options, arena, &result));
+  }
+}
+
+static void test_never_worse_than_rules(void **state) {
+  (void)state;
+  for (uint64_t seed = 0; seed < RULE_CHAINS; seed++) {
+    struct arena arena;
+    arena_init(&arena, 0);
+    struct plan_chain chain;
+    const struct plan_random_shape shape = {80, 160, 6, 5, 0.5, true};
+    const bool contention = seed % 4 != 0, reorder = seed % 3 != 0;
+    assert_true(plan_random_chain(seed, &shape, &arena, &chain));
+    check_against_rules(&chain, contention, reorder, &arena);
+    assert_true(plan_random_chain(seed, &larger_shape, &arena, &chain));
+    const uint32_t length = chain.step_count, layers = 6 + (uint32_t)seed % 20;
+    struct plan_step *steps = arena_calloc(&arena, (size_t)length * layers, sizeof *steps);
+    assert_non_null(steps);
+    for (uint32_t i = 0; i < length * layers; i++) {
+      steps[i] = chain.steps[i % length];
+      steps[i].layer = i / length;
+    }
+    chain.steps = steps;
+    chain.step_count = length * layers;
+    check_against_rules(&chain, contention, reorder, &arena);
+    assert_true(plan_decoder_chain(4 + (uint32_t)seed % 8, (140 + 13 * seed) * 1024, &arena, &chain));
+    check_against_rules(&chain, contention, reorder, &arena);
+    arena_release(&arena);
+  }
+}
+
 /* 300 layers: 7,500 steps, 1,800 loads. Without contention the flow-shop bound is attainable to a part in a hundred. */
 static void test_long_chains(void **state) {
   (void)state;
@@ -231,10 +270,15 @@ static void test_long_chains(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_against_exact),   cmocka_unit_test(test_against_exact_orders),
-      cmocka_unit_test(test_with_contention), cmocka_unit_test(test_plenty_of_memory),
-      cmocka_unit_test(test_nothing_to_load), cmocka_unit_test(test_same_twice),
-      cmocka_unit_test(test_anytime),         cmocka_unit_test(test_start),
+      cmocka_unit_test(test_against_exact),
+      cmocka_unit_test(test_against_exact_orders),
+      cmocka_unit_test(test_with_contention),
+      cmocka_unit_test(test_plenty_of_memory),
+      cmocka_unit_test(test_nothing_to_load),
+      cmocka_unit_test(test_same_twice),
+      cmocka_unit_test(test_anytime),
+      cmocka_unit_test(test_start),
+      cmocka_unit_test(test_never_worse_than_rules),
       cmocka_unit_test(test_long_chains),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,11 +37,15 @@ static void test_live(void **state) {
   add_operator(&program, 20, READS(2));
   add_operator(&program, 10, READS(1, 3));
   assert_int_equal(plan_program_seal(&program), STATUS_OK);
-  assert_int_equal(op_at(&program, 0)->live_bytes, 0);
-  assert_int_equal(op_at(&program, 1)->live_bytes, 40);
-  assert_int_equal(op_at(&program, 2)->live_bytes, 80); /* it reads the first itself */
-  assert_int_equal(op_at(&program, 3)->live_bytes, 40 + 40); /* the first and the third */
-  assert_int_equal(op_at(&program, 4)->live_bytes, 0);
+  uint64_t live[5];
+  assert_int_equal(plan_program_live(&program, 1, live), STATUS_OK);
+  assert_int_equal(live[0], 40); /* its result */
+  assert_int_equal(live[1], 40 + 80);
+  assert_int_equal(live[2], 40 + 80 + 40); /* the first, which it reads and the fifth needs; the second; its result */
+  assert_int_equal(live[3], 40 + 80 + 40); /* the first, the third, and at its begin the second */
+  assert_int_equal(live[4], 40 + 40); /* until it has read them; its own result is nobody's */
+  assert_int_equal(plan_program_live(&program, 3, live), STATUS_OK); /* shares of 4 and 7 elements */
+  assert_int_equal(live[2], 16 + 28 + 16);
   assert_true(program.vector_flop == 2 * (10 + 20 + 10 + 20 + 10));
   assert_int_equal(program.memory_bytes, 40 + 80);
   plan_program_release(&program);

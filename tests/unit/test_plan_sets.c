@@ -12,7 +12,8 @@
 #include "base/checked.h"
 #include "plan_fixture.h"
 
-static const struct plan_features all_features[] = {{true, true}, {false, true}, {true, false}, {false, false}};
+static const struct plan_features all_features[] = {
+    {true, true, true}, {false, true, true}, {true, false, true}, {false, false, true}};
 
 static enum status build(const struct plan_program *program, const struct plan_chip *chip,
                          const struct plan_set_options *options, struct plan_sets *sets) {
@@ -30,6 +31,17 @@ static int64_t duration_of(const struct plan_chain *chain, const struct plan_cho
   int64_t body =
       chain->overlaps ? (x->compute_ps > x->shift_ps ? x->compute_ps : x->shift_ps) : x->compute_ps + x->shift_ps;
   return distribute == PLAN_UNREACHABLE ? PLAN_UNREACHABLE : body + x->serial_ps + distribute;
+}
+
+static int64_t fastest(const struct plan_chain *chain, uint32_t s) {
+  int64_t best = INT64_MAX;
+  for (uint32_t p = 0; p < chain->sets[s].preload_count; p++) {
+    for (uint32_t e = 0; e < chain->sets[s].execute_count; e++) {
+      int64_t duration = duration_of(chain, &chain->sets[s], p, e);
+      best = duration < best ? duration : best;
+    }
+  }
+  return best;
 }
 
 /* ---- every plan, the plain way ---- */
@@ -113,7 +125,7 @@ static void each_factors(struct brute *b, struct plan_partition *p, uint32_t ind
     return;
   }
   uint32_t s = index / b->op->axis_count, a = index % b->op->axis_count;
-  uint64_t most = (b->axes[s] >> a & 1U) != 0 ? length_of(b, p, a) : 1;
+  uint64_t most = (b->axes[s] >> a & 1) != 0 ? length_of(b, p, a) : 1;
   for (uint64_t factor = 1; factor <= most && factor <= b->chip->cores; factor++) {
     p->temporal[s][a] = (uint16_t)factor;
     each_factors(b, p, index + 1, visit);
@@ -238,6 +250,119 @@ static void test_against_all_plans_other_chips(void **state) {
   plan_fixture_release(&program);
 }
 
+/* C[b, m, n] = A[b, m, k] B[b, n, k] + w[b, n]: four axes, and a third input that is never cut. */
+static void add_batched(struct plan_program *program, const uint64_t *extents, uint8_t b_source) {
+  enum { B = 1, M = 2, N = 4, K = 8 };
+  const struct plan_tensor tensors[] = {
+      {.axes = B | M | K, .element_bits = 16, .source = PLAN_SOURCE_CHIP, .producer = 1},
+      {.axes = B | N | K, .element_bits = 16, .source = b_source, .producer = b_source == PLAN_SOURCE_CHIP},
+      {.axes = B | N, .element_bits = 16, .source = PLAN_SOURCE_CHIP, .producer = 1},
+      {.axes = B | M | N, .element_bits = 16, .source = PLAN_SOURCE_CHIP, .is_output = true},
+  };
+  const struct plan_stage stages[] = {
+      {.kind = PLAN_STAGE_MATRIX,
+       .axes = B | M | N | K,
+       .reduced = K,
+       .left = B | M | K,
+       .right = B | N | K,
+       .result_bits = 32,
+       .operations = 1},
+      {.kind = PLAN_STAGE_ELEMENTWISE, .axes = B | M | N, .result_bits = 16, .operations = 1},
+  };
+  plan_fixture_add(program, 4, extents, 4, tensors, 2, stages);
+}
+
+static void test_against_all_plans_four_axes(void **state) {
+  (void)state;
+  static const uint64_t extents[][4] = {{2, 4, 6, 4}, {3, 2, 5, 4}};
+  uint64_t states = 0;
+  for (size_t i = 0; i < sizeof extents / sizeof extents[0]; i++) {
+    struct plan_program program = {0};
+    add_batched(&program, extents[i], i == 0 ? PLAN_SOURCE_MEMORY : PLAN_SOURCE_CHIP);
+    for (uint64_t sram = 150; sram <= 2400; sram *= 4) {
+      struct plan_chip chip = plan_fixture_chip(8, sram);
+      states += compare_with_all(&program, &chip);
+    }
+    plan_fixture_release(&program);
+  }
+  assert_true(states > 1000);
+}
+
+/* ---- the published rules ---- */
+
+static uint64_t fewest_cores(const struct plan_sets *sets, uint32_t s) {
+  uint64_t fewest = UINT64_MAX;
+  for (uint32_t e = 0; e < sets->chain.sets[s].execute_count; e++) {
+    uint64_t cores = plan_partition_cores(&sets->sets.data[s].executes[e]);
+    fewest = cores < fewest ? cores : fewest;
+  }
+  return fewest;
+}
+
+static double rules_least(const struct plan_operator *op, const struct plan_chip *chip) {
+  struct plan_space space = {.axis_count = op->axis_count, .cores = chip->cores};
+  double cores, fill;
+  memcpy(space.extents, op->extents, sizeof space.extents);
+  plan_rules_least(&space, &plan_rules_legal, &cores, &fill);
+  return cores;
+}
+
+/* Without idle cores every option uses what the rules ask for; barriers are dear, so that with them few cores win. */
+static void test_rules(void **state) {
+  (void)state;
+  struct plan_program program = {0};
+  plan_fixture_add_dot(&program, 4, 8, 640, 16); /* 32 cores without sums */
+  plan_fixture_add_norm(&program, 16, 200);
+  struct plan_chip chip = plan_fixture_chip(64, 64 << 10);
+  chip.sync_cycles = 20000;
+  struct plan_sets sets[2];
+  for (uint32_t k = 0; k < 2; k++) {
+    struct plan_set_options options = {.features = {true, true, k == 0}};
+    assert_int_equal(build(&program, &chip, &options, &sets[k]), STATUS_OK);
+  }
+  for (uint32_t s = 0; s < 2; s++) {
+    double least = rules_least(&program.operators.data[s], &chip);
+    assert_true(least > 20);
+    assert_true((double)fewest_cores(&sets[0], s) < least);
+    assert_true((double)fewest_cores(&sets[1], s) >= least);
+  }
+  plan_sets_release(&sets[0]);
+  plan_sets_release(&sets[1]);
+  plan_fixture_release(&program);
+}
+
+/* A model on which only plans of at most four cores fit, and that knows no bounds. */
+static bool price_few_cores(const void *opened, const struct plan_partition *partition, struct plan_tile_cost *cost) {
+  return plan_cost_closed_form.price(opened, partition, cost) && plan_partition_cores(partition) <= 4;
+}
+
+static void test_rules_fall_back(void **state) {
+  (void)state;
+  struct plan_program program = {0};
+  plan_fixture_add_dot(&program, 8, 12, 16, 16);
+  struct plan_chip chip = plan_fixture_chip(16, 64 << 10);
+  struct plan_cost_model model = plan_cost_closed_form;
+  model.price = price_few_cores;
+  model.bound_vector = NULL;
+  model.bound_pieces = NULL;
+  model.bound_turns = NULL;
+  model.bound_between = NULL;
+  int64_t fastest_ps[2];
+  assert_true(rules_least(&program.operators.data[0], &chip) > 1);
+  for (uint32_t k = 0; k < 2; k++) {
+    struct plan_sets sets;
+    struct plan_set_options options = {.features = {true, true, k == 0}, .model = &model};
+    assert_int_equal(build(&program, &chip, &options, &sets), STATUS_OK);
+    fastest_ps[k] = fastest(&sets.chain, 0);
+    for (uint32_t e = 0; e < sets.chain.sets[0].execute_count; e++) {
+      assert_true(plan_partition_cores(&sets.sets.data[0].executes[e]) <= 4);
+    }
+    plan_sets_release(&sets);
+  }
+  assert_true(fastest_ps[0] == fastest_ps[1]); /* all plans again, not those of the rules */
+  plan_fixture_release(&program);
+}
+
 /* ---- promises of the options ---- */
 
 static void check_set(const struct plan_chain *chain, uint32_t s, const struct plan_set *set) {
@@ -289,17 +414,6 @@ static void test_promises(void **state) {
     plan_sets_release(&parallel);
   }
   plan_fixture_release(&program);
-}
-
-static int64_t fastest(const struct plan_chain *chain, uint32_t s) {
-  int64_t best = INT64_MAX;
-  for (uint32_t p = 0; p < chain->sets[s].preload_count; p++) {
-    for (uint32_t e = 0; e < chain->sets[s].execute_count; e++) {
-      int64_t duration = duration_of(chain, &chain->sets[s], p, e);
-      best = duration < best ? duration : best;
-    }
-  }
-  return best;
 }
 
 /* More SRAM, more cores of the same sort, tree reductions and overlap never make the best plan slower. */
@@ -401,9 +515,10 @@ static void test_resident(void **state) {
     assert_int_equal(sets.chain.sets[s].preloads[0].memory_ps, 0);
     assert_int_equal(sets.chain.sets[s].preloads[0].cold_bytes, 0);
   }
-  /* beside the second operator lie the first one's 8 KiB over 16 cores, and the other way round */
-  assert_int_equal(sets.chain.steps[1].live_bytes, 512);
-  assert_int_equal(sets.chain.steps[0].live_bytes, 256);
+  /* beside the second operator lie the first one's 8 KiB over 16 cores, and the other way round; and the first one's result
+   * of 4 x 64 numbers of 2 bytes, which the second reads */
+  assert_int_equal(sets.chain.steps[1].live_bytes, 512 + 32);
+  assert_int_equal(sets.chain.steps[0].live_bytes, 256 + 32);
   plan_sets_release(&sets);
   chip.sram_bytes = 760; /* less than both need */
   assert_int_equal(build(&program, &chip, &options, &sets), STATUS_INPUT);
@@ -413,9 +528,15 @@ static void test_resident(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_against_all_plans), cmocka_unit_test(test_against_all_plans_other_chips),
-      cmocka_unit_test(test_promises),          cmocka_unit_test(test_monotone),
-      cmocka_unit_test(test_norm_splits_row),   cmocka_unit_test(test_too_large),
+      cmocka_unit_test(test_against_all_plans),
+      cmocka_unit_test(test_against_all_plans_other_chips),
+      cmocka_unit_test(test_against_all_plans_four_axes),
+      cmocka_unit_test(test_rules),
+      cmocka_unit_test(test_rules_fall_back),
+      cmocka_unit_test(test_promises),
+      cmocka_unit_test(test_monotone),
+      cmocka_unit_test(test_norm_splits_row),
+      cmocka_unit_test(test_too_large),
       cmocka_unit_test(test_resident),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
