@@ -52,7 +52,8 @@ enum status program_parse(const char *name, const char *text, size_t length, con
 enum status program_count_units(const char *path, struct diag_list *diags, size_t *count);
 /* A module that was built, not read: checked, lowered and counted likewise. The module is the program's from here on, also
  * on failure. `name` stands for the file in diagnostics. */
-enum status program_adopt(const char *name, struct ir_module *module, struct diag_list *diags, struct program **program);
+enum status program_adopt(const char *name, struct ir_module *module, struct diag_list *diags,
+                          struct program **program);
 /* Parsing and binding only: `unfused` stays NULL. */
 enum status program_read(const char *path, const struct program_options *options, struct diag_list *diags,
                          struct program **program);
