@@ -179,7 +179,8 @@ typedef enum rdg_phase {
 typedef struct rdg_generate_options {
   rdg_phase phase;
   uint32_t batch; /* 0 = 1 */
-  uint32_t sequence; /* entries of the KV cache, the new token's included; of the prompt; 0 = 2,048, or fewer positions */
+  uint32_t
+      sequence; /* entries of the KV cache, the new token's included; of the prompt; 0 = 2,048, or fewer positions */
   const char *activations; /* "f16", "bf16" or "f32"; NULL = "bf16" */
   const char *weights; /* the same, or "i8", "i4": weight-only, a scale per output column; NULL = as activations */
   uint32_t layers; /* only the first so many; 0 = all */
@@ -389,7 +390,8 @@ typedef struct rdg_plan_options {
                                 * that can plan a program of this size; none = joint */
   size_t policy_count;
   bool published; /* the published operator graph and machine: nothing fused, slices copied, no trees, no overlap */
-  const char *const *without; /* ingredients left out: "views", "fusion", "split", "tree", "overlap", "idle-cores", "reorder" */
+  const char *const
+      *without; /* ingredients left out: "views", "fusion", "split", "tree", "overlap", "idle-cores", "reorder" */
   size_t without_count;
   bool ablation; /* also plans with each ingredient left out */
   double what_if_s; /* also finds the least SRAM and memory bandwidth that reach this time; 0 = not asked */
@@ -447,7 +449,8 @@ typedef struct rdg_plan_compat_options {
   uint32_t layers; /* no operator is preloaded further ahead than about one layer; 0 = as the sequence repeats itself */
   bool legal; /* tensors are cut along their own axes only; the published search mixes axes up */
   bool equal_constants; /* all designs with the same link rate and threshold, in both modes of contention */
-  double threshold; /* Dyn: share of the link time that loads may take; 0 = the published ones, of which the best counts */
+  double
+      threshold; /* Dyn: share of the link time that loads may take; 0 = the published ones, of which the best counts */
   uint32_t execution_kib; /* Static: its execution space; 0 = the best of a sweep */
   uint32_t sweep_kib; /* step of the sweep; 0 = 10, with equal constants 50 */
 } rdg_plan_compat_options;

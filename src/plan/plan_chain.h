@@ -46,7 +46,8 @@ struct plan_choice_set {
   uint32_t execute_count, preload_count;
   const struct plan_execute *executes; /* ascending hot_bytes */
   const struct plan_preload *preloads; /* ascending cold_bytes */
-  const int64_t *distribute_ps; /* [preload x execute_count + execute], link time; PLAN_UNREACHABLE. What is reachable has
+  const int64_t
+      *distribute_ps; /* [preload x execute_count + execute], link time; PLAN_UNREACHABLE. What is reachable has
                                  * hot_bytes >= cold_bytes */
   int64_t loss_ps; /* best duration that was thinned away is at most this much better, per step */
 };
