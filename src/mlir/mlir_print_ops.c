@@ -310,6 +310,25 @@ static const char *sdy_prefix(const struct ir_op_data *op, const char *name, siz
   return "#sdy?"; /* no text begins so */
 }
 
+/* One bracket from the first character to the last: what the reader of a pretty form takes. */
+static bool is_one_bracket(const char *text, size_t length) {
+  size_t depth = 0;
+  for (size_t i = 0; i < length; i++) {
+    if (text[i] == '"') {
+      for (i++; i < length && text[i] != '"'; i++) {
+        i += text[i] == '\\';
+      }
+    } else if (text[i] == '-' && i + 1 < length && text[i + 1] == '>') { /* "0->1" */
+      i++;
+    } else if (strchr("<[{(", text[i]) != NULL && text[i] != '\0') {
+      depth++;
+    } else if (strchr(">]})", text[i]) != NULL && text[i] != '\0' && (depth == 0 || --depth == 0)) {
+      return i + 1 == length;
+    }
+  }
+  return false;
+}
+
 /* Text of an #sdy attribute from after `prefix`: "#sdy.mesh<...>" gives "<...>", "#sdy<manual_axes{...}>" gives "{...}".
  * `inner` also drops the angle brackets of the first kind. */
 static bool put_sdy(struct mlir_printer *p, const struct ir_attr_data *a, const char *prefix, bool inner) {
@@ -325,7 +344,7 @@ static bool put_sdy(struct mlir_printer *p, const struct ir_attr_data *a, const 
     start += is_dotted;
     end--;
   }
-  if (end <= start) {
+  if (end <= start || (!inner && !is_one_bracket(start, (size_t)(end - start)))) {
     return false;
   }
   mlir_put_sdy_text(p->out, start, (size_t)(end - start));
