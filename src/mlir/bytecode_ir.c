@@ -454,7 +454,14 @@ static bool read_successors(struct bc_reader *r, struct bc_cursor *c, const stru
   }
   for (uint32_t i = 0; i < *count; i++) {
     uint32_t block;
-    if (!bc_index(r, c, region->block_count, "block", &block) || !push_word(r, r->words.data[region->blocks + block])) {
+    const uint8_t *at = c->at;
+    if (!bc_index(r, c, region->block_count, "block", &block)) {
+      return false;
+    }
+    if (block == 0) {
+      return bc_error(r, at, "a branch goes to the first block of its region, to which nothing may branch");
+    }
+    if (!push_word(r, r->words.data[region->blocks + block])) {
       return false;
     }
   }

@@ -731,6 +731,7 @@ static bool parse_text(struct parser *p) {
   if (!p->stopped) {
     struct region_scope scope = {0, 0, 0};
     parse_scope_end(p, scope, true);
+    parse_check_blocks(p, 0);
     parse_check_aliases(p);
   }
   return !p->failed && make_root(p, region, block);

@@ -319,6 +319,8 @@ struct region_scope {
 };
 struct region_scope parse_scope_begin(struct parser *p, bool isolated);
 bool parse_scope_end(struct parser *p, struct region_scope scope, bool isolated);
+/* Reports blocks from the `first` one on that nobody defined, and first blocks of a region that are branched to; forgets them. */
+bool parse_check_blocks(struct parser *p, size_t first);
 bool parse_define_value(struct parser *p, const struct name_key *key, struct ir_value first, uint32_t count);
 /* %name[#n] at the cursor: pushes on p->operands. */
 bool parse_operand(struct parser *p);

@@ -392,7 +392,7 @@ static void block_ops(struct parser *p, struct ir_region region, struct ir_block
   }
 }
 
-static bool check_blocks(struct parser *p, size_t first) {
+bool parse_check_blocks(struct parser *p, size_t first) {
   bool ok = true;
   for (size_t i = first; i < p->blocks.entries.count && !p->stopped; i++) {
     const struct name_entry *entry = &p->blocks.entries.data[i];
@@ -443,7 +443,7 @@ bool parse_region(struct parser *p, struct ir_region region, struct ir_block ent
   size_t blocks = p->blocks.entries.count;
   bool ok = region_body(p, region, entry);
   ok = ok && parse_char(p, '}', "'}' at the end of the region");
-  ok = check_blocks(p, blocks) && ok;
+  ok = parse_check_blocks(p, blocks) && ok;
   p->block_scope = outer;
   p->region_opcode = outer_opcode;
   p->open.count--;

@@ -59,6 +59,7 @@ static const struct bad_file {
     {"alias_twice", DIAG_E0107_REDEFINED, 2, 1, "'#a' is defined twice"},
     {"loc_undefined", DIAG_E0106_UNDEFINED, 2, 7, "'#loc7' is used but never defined"},
     {"attribute_twice", DIAG_E0107_REDEFINED, 1, 1, "'a' stands twice"},
+    {"block_outside_of_regions", DIAG_E0106_UNDEFINED, 1, 7, "'^nowhere' is used but never defined"},
     {"block_undefined", DIAG_E0106_UNDEFINED, 2, 11, "'^nowhere' is used but never defined"},
     {"block_twice", DIAG_E0107_REDEFINED, 4, 1, "'^x' is defined twice"},
     {"string_escape", DIAG_E0101_TOKEN, 1, 24, "unknown escape"},

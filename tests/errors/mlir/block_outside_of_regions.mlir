@@ -1,0 +1,1 @@
+cf.br ^nowhere
