@@ -33,6 +33,10 @@ struct report_table *report_table_new(const char *const *headings, const enum re
 void report_table_free(struct report_table *table);
 /* Adds a cell to the current row (UTF-8; width counts code points); rows start and end by themselves. */
 void report_table_cell(struct report_table *table, const char *text);
+/* A quantity as report_time, report_percent, ... and report_bytes, report_integer write it. */
+void report_table_cell_of(struct report_table *table, void (*put)(struct strbuf *out, double value), double value);
+void report_table_cell_count(struct report_table *table, void (*put)(struct strbuf *out, uint64_t value),
+                             uint64_t value);
 void report_table_cellf(struct report_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Prints headings, a rule and the rows, two spaces between columns, no trailing blanks. */
 void report_table_print(const struct report_table *table, struct strbuf *out);

@@ -86,12 +86,8 @@ static void print_inside(const struct work_graph *graph, const struct work_graph
     }
     struct strbuf text = {0};
     report_table_cellf(table, "%s.%u", prefix, t);
-    report_time(&text, time_s);
-    report_table_cell(table, strbuf_text(&text));
-    strbuf_clear(&text);
-    report_percent(&text, result->time_s > 0 ? time_s / result->time_s : 0);
-    report_table_cell(table, strbuf_text(&text));
-    strbuf_clear(&text);
+    report_table_cell_of(table, report_time, time_s);
+    report_table_cell_of(table, report_percent, result->time_s > 0 ? time_s / result->time_s : 0);
     report_task_name(graph, task, &text);
     report_table_cell(table, strbuf_text(&text));
     strbuf_clear(&text);

@@ -12,34 +12,6 @@ enum { MAX_ROWS = 30 };
 
 static const enum report_align left_right[] = {REPORT_LEFT, REPORT_RIGHT};
 
-static void cell_integer(struct report_table *table, uint64_t value) {
-  struct strbuf text = {0};
-  report_integer(&text, value);
-  report_table_cell(table, strbuf_text(&text));
-  strbuf_release(&text);
-}
-
-static void cell_count(struct report_table *table, uint64_t value) {
-  struct strbuf text = {0};
-  report_count(&text, (double)value);
-  report_table_cell(table, strbuf_text(&text));
-  strbuf_release(&text);
-}
-
-static void cell_bytes(struct report_table *table, uint64_t value) {
-  struct strbuf text = {0};
-  report_bytes(&text, value);
-  report_table_cell(table, strbuf_text(&text));
-  strbuf_release(&text);
-}
-
-static void cell_percent(struct report_table *table, double fraction) {
-  struct strbuf text = {0};
-  report_percent(&text, fraction);
-  report_table_cell(table, strbuf_text(&text));
-  strbuf_release(&text);
-}
-
 static void cell_place(struct report_table *table, const struct report_lines *lines, uint32_t offset) {
   struct strbuf text = {0};
   report_place(lines, offset, &text);
@@ -52,7 +24,7 @@ static void cell_signed(struct report_table *table, int64_t value) {
   if (value < 0) {
     report_table_cell(table, "unknown");
   } else {
-    cell_count(table, (uint64_t)value);
+    report_table_cell_of(table, report_count, (double)(uint64_t)value);
   }
 }
 
@@ -72,13 +44,13 @@ static void print_totals(const struct work_total *total, struct strbuf *out) {
   struct report_table *table = report_table_new(NULL, left_right, 2);
   uint64_t flops = report_total_flops(total), bytes = sat_add_u64(total->read_bytes, total->write_bytes);
   report_table_cell(table, "operations executed");
-  cell_integer(table, total->launches);
+  report_table_cell_count(table, report_integer, total->launches);
   report_table_cell(table, "floating operations");
-  cell_count(table, flops);
+  report_table_cell_of(table, report_count, (double)flops);
   report_table_cell(table, "bytes read");
-  cell_bytes(table, total->read_bytes);
+  report_table_cell_count(table, report_bytes, total->read_bytes);
   report_table_cell(table, "bytes written");
-  cell_bytes(table, total->write_bytes);
+  report_table_cell_count(table, report_bytes, total->write_bytes);
   report_table_cell(table, "arithmetic intensity");
   if (bytes) {
     struct strbuf text = {0};
@@ -107,8 +79,8 @@ static void print_engines(const struct work_total *total, struct strbuf *out) {
       if (ops > 0) {
         report_table_cell(table, work_engine_name((enum work_engine)e));
         report_table_cell(table, dtype_name((enum dtype)d));
-        cell_count(table, ops);
-        cell_percent(table, (double)ops / (double)all);
+        report_table_cell_of(table, report_count, (double)ops);
+        report_table_cell_of(table, report_percent, (double)ops / (double)all);
       }
     }
   }
@@ -133,7 +105,7 @@ static void print_memory(const struct report_inspection *inspection, const struc
   struct report_table *table = report_table_new(NULL, left_right, 2);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     report_table_cell(table, rows[i].name);
-    cell_bytes(table, rows[i].bytes);
+    report_table_cell_count(table, report_bytes, rows[i].bytes);
   }
   print_section(out, table, "memory (live tensors in program order, donation respected)");
   if (m->temporary_peak_bytes > 0 && m->peak_task < inspection->graph->tasks.count) {
@@ -159,12 +131,12 @@ static void print_collectives(const struct report_program *program, struct strbu
     const struct report_collective *row = &program->collectives.data[i];
     report_table_cell(table, work_collective_name((enum work_collective_kind)row->kind));
     if (row->group_size) {
-      cell_integer(table, row->group_size);
+      report_table_cell_count(table, report_integer, row->group_size);
     } else {
       report_table_cell(table, "all");
     }
-    cell_integer(table, row->count);
-    cell_bytes(table, row->bytes);
+    report_table_cell_count(table, report_integer, row->count);
+    report_table_cell_count(table, report_bytes, row->bytes);
   }
   print_section(out, table, "collectives (bytes: all of them together)");
 }
@@ -188,10 +160,10 @@ static void print_loops(const struct report_program *program, const struct repor
     if (task->flags & WORK_TASK_TRIP_UNKNOWN) {
       report_table_cell(table, "unknown (1 assumed)");
     } else {
-      cell_integer(table, task->trip_count);
+      report_table_cell_count(table, report_integer, task->trip_count);
     }
-    cell_integer(table, row->times);
-    cell_integer(table, inside);
+    report_table_cell_count(table, report_integer, row->times);
+    report_table_cell_count(table, report_integer, inside);
     cell_place(table, lines, task->source_offset);
   }
   print_section(out, table, "loops");
@@ -208,7 +180,7 @@ static void print_opaque(const struct report_program *program, const struct repo
   for (size_t i = 0; i < program->opaque.count && i < MAX_ROWS; i++) {
     const struct report_opaque *row = &program->opaque.data[i];
     report_table_cell(table, row->label);
-    cell_integer(table, row->count);
+    report_table_cell_count(table, report_integer, row->count);
     cell_place(table, lines, row->source_offset);
   }
   print_section(out, table, "operations of unknown cost (in no sum)");
@@ -231,12 +203,12 @@ static void print_operations(const struct report_inspection *inspection, struct 
     const struct work_task *task = report_group_task(row);
     report_table_cell(table, report_label(row->graph, task));
     report_table_cell(table, work_class_name(report_class(task)));
-    cell_integer(table, row->count);
-    cell_count(table, row->flops);
-    cell_percent(table, flops > 0 ? (double)row->flops / flops : 0);
-    cell_bytes(table, row->bytes);
-    cell_percent(table, bytes > 0 ? (double)row->bytes / bytes : 0);
-    cell_percent(table, groups.time_s > 0 ? row->time_s / groups.time_s : 0);
+    report_table_cell_count(table, report_integer, row->count);
+    report_table_cell_of(table, report_count, (double)row->flops);
+    report_table_cell_of(table, report_percent, flops > 0 ? (double)row->flops / flops : 0);
+    report_table_cell_count(table, report_bytes, row->bytes);
+    report_table_cell_of(table, report_percent, bytes > 0 ? (double)row->bytes / bytes : 0);
+    report_table_cell_of(table, report_percent, groups.time_s > 0 ? row->time_s / groups.time_s : 0);
   }
   if (groups.rows.count) {
     char title[160];
@@ -278,13 +250,13 @@ static void print_functions(const struct report_inspection *inspection, struct s
   struct report_table *table = report_table_new(headings, aligns, sizeof aligns / sizeof *aligns);
   for (size_t i = 0; i < count && i < MAX_ROWS; i++) {
     report_table_cellf(table, "@%s", order[i]->name ? order[i]->name : "?");
-    cell_integer(table, order[i]->ops);
+    report_table_cell_count(table, report_integer, order[i]->ops);
     cell_signed(table, order[i]->xla_flops);
     cell_signed(table, order[i]->xla_transcendentals);
     if (order[i]->xla_bytes < 0) {
       report_table_cell(table, "unknown");
     } else {
-      cell_bytes(table, (uint64_t)order[i]->xla_bytes);
+      report_table_cell_count(table, report_bytes, (uint64_t)order[i]->xla_bytes);
     }
   }
   free(order);

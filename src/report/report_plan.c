@@ -6,10 +6,7 @@
 #include "report/report_plan_int.h"
 
 static void time_cell(struct report_table *table, int64_t ps) {
-  struct strbuf text = {0};
-  report_time(&text, report_plan_s(ps));
-  report_table_cell(table, strbuf_text(&text));
-  strbuf_release(&text);
+  report_table_cell_of(table, report_time, report_plan_s(ps));
 }
 
 /* Zero is a dash: tables of mostly zeros hide what is there. */
@@ -19,13 +16,6 @@ static void time_cell_if(struct report_table *table, int64_t ps) {
   } else {
     time_cell(table, ps);
   }
-}
-
-static void percent_cell(struct report_table *table, double fraction) {
-  struct strbuf text = {0};
-  report_percent(&text, fraction);
-  report_table_cell(table, strbuf_text(&text));
-  strbuf_release(&text);
 }
 
 static void kib_cell(struct report_table *table, uint64_t bytes) {
@@ -95,11 +85,11 @@ static void put_policies(const struct plan_result *result, struct strbuf *out) {
       continue;
     }
     time_cell(table, timeline->makespan_ps);
-    percent_cell(table, row->gap_space);
-    percent_cell(table, row->gap_resource);
-    percent_cell(table, row->memory_utilisation);
-    percent_cell(table, row->link_utilisation);
-    percent_cell(table, row->compute_utilisation);
+    report_table_cell_of(table, report_percent, row->gap_space);
+    report_table_cell_of(table, report_percent, row->gap_resource);
+    report_table_cell_of(table, report_percent, row->memory_utilisation);
+    report_table_cell_of(table, report_percent, row->link_utilisation);
+    report_table_cell_of(table, report_percent, row->compute_utilisation);
     time_cell_if(table, timeline->stall_load_ps);
     time_cell_if(table, timeline->stall_link_ps);
     kib_cell(table, timeline->peak_bytes);
@@ -198,9 +188,9 @@ static void put_ablation(const struct report_plan *plan, struct strbuf *out) {
     const struct plan_ablation_row *row = &plan->ablation[i];
     report_table_cell(table, row->ingredient);
     time_cell(table, row->makespan_ps);
-    percent_cell(table, i ? (double)row->makespan_ps / all - 1 : (double)NAN);
+    report_table_cell_of(table, report_percent, i ? (double)row->makespan_ps / all - 1 : (double)NAN);
     time_cell(table, row->bound_ps);
-    percent_cell(table, (double)row->makespan_ps / (double)row->bound_ps - 1);
+    report_table_cell_of(table, report_percent, (double)row->makespan_ps / (double)row->bound_ps - 1);
   }
   strbuf_putc(out, '\n');
   report_table_print(table, out);
@@ -233,7 +223,7 @@ static void put_what_if(const struct report_plan *plan, struct strbuf *out) {
 
 static void group_cells(struct report_table *table, const struct report_plan_group *group, int64_t makespan_ps) {
   time_cell(table, group->time_ps);
-  percent_cell(table, (double)group->time_ps / (double)makespan_ps);
+  report_table_cell_of(table, report_percent, (double)group->time_ps / (double)makespan_ps);
   time_cell_if(table, group->phases.compute_ps);
   time_cell_if(table, group->phases.shift_ps + group->phases.serial_ps);
   time_cell_if(table, group->phases.distribute_ps);

@@ -11,29 +11,6 @@ enum { EXPLAIN_AT_MOST = 3, BAR_WIDTH = 20 };
 
 /* ---- cells ---- */
 
-typedef void put_double(struct strbuf *out, double value);
-
-static void cell_double(struct report_table *table, put_double *put, double value) {
-  struct strbuf text = {0};
-  put(&text, value);
-  report_table_cell(table, strbuf_text(&text));
-  strbuf_release(&text);
-}
-
-static void cell_bytes(struct report_table *table, uint64_t bytes) {
-  struct strbuf text = {0};
-  report_bytes(&text, bytes);
-  report_table_cell(table, strbuf_text(&text));
-  strbuf_release(&text);
-}
-
-static void cell_integer(struct report_table *table, uint64_t value) {
-  struct strbuf text = {0};
-  report_integer(&text, value);
-  report_table_cell(table, strbuf_text(&text));
-  strbuf_release(&text);
-}
-
 static void cell_bound(struct report_table *table, enum work_bound bound, double share) {
   struct strbuf text = {0};
   if (bound == WORK_BOUND_NONE) { /* the time is the start of the program */
@@ -133,14 +110,14 @@ static void print_comparison(const struct report_summary *rows, size_t count, st
     if (row->is_refused) {
       dashes(table, 8);
     } else {
-      cell_double(table, report_time, row->time_s);
+      report_table_cell_of(table, report_time, row->time_s);
       interval_cell(table, row->estimate->result);
-      cell_double(table, report_ratio, row->slower);
+      report_table_cell_of(table, report_ratio, row->slower);
       cell_bound(table, row->bound, row->bound_share);
-      cell_double(table, report_percent, row->estimate->result->matrix_utilisation);
-      cell_integer(table, row->kernels);
-      cell_double(table, report_time, row->is_fused ? row->estimate->unfused_time_s : NAN);
-      cell_double(table, report_ratio, row->gain);
+      report_table_cell_of(table, report_percent, row->estimate->result->matrix_utilisation);
+      report_table_cell_count(table, report_integer, row->kernels);
+      report_table_cell_of(table, report_time, row->is_fused ? row->estimate->unfused_time_s : NAN);
+      report_table_cell_of(table, report_ratio, row->gain);
     }
     memory_cell(table, row);
     fits_cell(table, row);
@@ -234,8 +211,8 @@ static void print_bounds(const struct work_result *result, struct strbuf *out) {
   for (int i = 0; i < used; i++) {
     double share = times[order[i]] / result->time_s;
     report_table_cell(table, order[i] < WORK_BOUND_COUNT ? work_bound_name((enum work_bound)order[i]) : "dispatch");
-    cell_double(table, report_time, times[order[i]]);
-    cell_double(table, report_percent, share);
+    report_table_cell_of(table, report_time, times[order[i]]);
+    report_table_cell_of(table, report_percent, share);
     cell_bar(table, share);
   }
   print_section(out, table, "time by what bounds it");
@@ -249,8 +226,8 @@ static void print_classes(const struct work_result *result, struct strbuf *out) 
   for (int i = 0; i < used; i++) {
     struct strbuf count = {0};
     report_table_cell(table, work_class_name((enum work_class)order[i]));
-    cell_double(table, report_time, result->class_s[order[i]]);
-    cell_double(table, report_percent, result->class_s[order[i]] / result->time_s);
+    report_table_cell_of(table, report_time, result->class_s[order[i]]);
+    report_table_cell_of(table, report_percent, result->class_s[order[i]] / result->time_s);
     report_integer(&count, result->class_count[order[i]]);
     strbuf_puts(&count, result->class_count[order[i]] == 1 ? " kernel" : " kernels");
     report_table_cell(table, strbuf_text(&count));
@@ -267,9 +244,9 @@ static void group_row(struct report_table *table, const struct report_group *gro
   report_task_name(group->graph, task, &name);
   report_task_shape(group->graph, task, &shape);
   report_place(lines, task->source_offset, &place);
-  cell_double(table, report_time, group->time_s);
-  cell_double(table, report_percent, group->time_s / time_s);
-  cell_integer(table, group->count);
+  report_table_cell_of(table, report_time, group->time_s);
+  report_table_cell_of(table, report_percent, group->time_s / time_s);
+  report_table_cell_count(table, report_integer, group->count);
   report_table_cell(table, strbuf_text(&name));
   report_table_cell(table, strbuf_text(&shape));
   if (group->runs_as != DTYPE_NONE) {
@@ -277,8 +254,8 @@ static void group_row(struct report_table *table, const struct report_group *gro
   } else {
     report_table_cell(table, work_bound_name(bound));
   }
-  cell_double(table, report_count, (double)group->flops);
-  cell_bytes(table, group->bytes);
+  report_table_cell_of(table, report_count, (double)group->flops);
+  report_table_cell_count(table, report_bytes, group->bytes);
   report_table_cell(table, strbuf_text(&place));
   strbuf_release(&name);
   strbuf_release(&shape);

@@ -66,6 +66,21 @@ void report_table_cell(struct report_table *table, const char *text) {
   strbuf_release(&clean);
 }
 
+void report_table_cell_of(struct report_table *table, void (*put)(struct strbuf *out, double value), double value) {
+  struct strbuf text = {0};
+  put(&text, value);
+  report_table_cell(table, strbuf_text(&text));
+  strbuf_release(&text);
+}
+
+void report_table_cell_count(struct report_table *table, void (*put)(struct strbuf *out, uint64_t value),
+                             uint64_t value) {
+  struct strbuf text = {0};
+  put(&text, value);
+  report_table_cell(table, strbuf_text(&text));
+  strbuf_release(&text);
+}
+
 void report_table_cellf(struct report_table *table, const char *format, ...) {
   struct strbuf text = {0};
   va_list args;
