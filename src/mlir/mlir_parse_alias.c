@@ -66,6 +66,14 @@ static const char *next_sigil(const struct parser *p, const char *at) {
   return at;
 }
 
+/* Definitions stand where an operation could: first on their line, or behind what ends or encloses one; not in a type. */
+static bool begins_statement(const struct parser *p, const char *at) {
+  while (at > p->start && lex_is(at[-1], LEX_SPACE) && at[-1] != '\n') {
+    at--;
+  }
+  return at == p->start || strchr("\n)}>{", at[-1]) != NULL;
+}
+
 /* Finds all definitions of the text, once, because a use came before its definition. */
 static bool scan_aliases(struct parser *p) {
   p->scanned_aliases = true;
@@ -73,7 +81,7 @@ static bool scan_aliases(struct parser *p) {
     struct lexer lx = {at, p->lx.begin, p->lx.end};
     struct lex_span name;
     const char *value;
-    if (definition_at(&lx, &name, &value)) {
+    if (begins_statement(p, at) && definition_at(&lx, &name, &value)) {
       uint32_t index = alias_index(p, name);
       if (index == UINT32_MAX) {
         return false;

@@ -53,6 +53,7 @@ static const struct bad_file {
     {"struct_field", DIAG_E0105_ATTRIBUTE, 2, 34, "no field 'offset_dim'"},
     {"conv_missing", DIAG_E0105_ATTRIBUTE, 2, 38, "dimension 'f' is missing"},
     {"alias_undefined", DIAG_E0106_UNDEFINED, 1, 24, "'#nowhere' is used but never defined"},
+    {"alias_within_type", DIAG_E0106_UNDEFINED, 2, 31, "'!a' is used but never defined"},
     {"alias_cycle", DIAG_E0105_ATTRIBUTE, 2, 7, "'#a' is defined by itself"},
     {"alias_cycle_type", DIAG_E0105_ATTRIBUTE, 2, 12, "'!a' is defined by itself"},
     {"alias_cycle_loc", DIAG_E0105_ATTRIBUTE, 2, 7, "defined by itself"},
