@@ -230,27 +230,6 @@ static void put_specification(const struct operator_set *set, const struct point
 
 /* ---- tables ---- */
 
-static void put_text(struct strbuf *out, const char *text) {
-  for (; *text; text++) {
-    switch (*text) {
-    case '<':
-      strbuf_puts(out, "&lt;");
-      break;
-    case '>':
-      strbuf_puts(out, "&gt;");
-      break;
-    case '&':
-      strbuf_puts(out, "&amp;");
-      break;
-    case '"':
-      strbuf_puts(out, "&quot;");
-      break;
-    default:
-      strbuf_putc(out, *text);
-    }
-  }
-}
-
 static void put_percent_cell(struct strbuf *out, double fraction) {
   if (isnan(fraction)) {
     strbuf_puts(out, "<td>–</td>");
@@ -277,7 +256,7 @@ static enum status put_score_table(const struct operator_set *set, struct strbuf
       continue;
     }
     strbuf_puts(out, "<tr><td class=\"t\">");
-    put_text(out, group->chip->id);
+    report_html(out, group->chip->id);
     strbuf_printf(out, "</td><td class=\"t\">%s</td><td>%zu</td>", kernel_class_name(group->class_of), s.model.count);
     const double cells[] = {s.model.mape,
                             s.model.median,
@@ -307,7 +286,7 @@ static void put_goal_table(const operator_goal_list *goals, struct strbuf *out) 
     struct strbuf title = {0};
     operator_goal_title(goal, &title);
     strbuf_puts(out, "<tr><td class=\"t\">");
-    put_text(out, strbuf_text(&title));
+    report_html(out, strbuf_text(&title));
     strbuf_release(&title);
     strbuf_printf(out, "</td><td>%zu</td>", goal->count);
     put_percent_cell(out, goal->state == OPERATOR_GOAL_NO_DATA ? (double)NAN : goal->value);

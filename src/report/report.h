@@ -24,6 +24,9 @@ void report_integer(struct strbuf *out, uint64_t count); /* "12,345": exact */
  * print as "-", here and in the functions above. */
 void report_si(struct strbuf *out, double value, const char *unit);
 
+/* Appends text to a page: markup characters as entities, ill-formed bytes and control characters replaced. */
+void report_html(struct strbuf *out, const char *text);
+
 /* ---- aligned tables ---- */
 enum report_align { REPORT_LEFT, REPORT_RIGHT };
 struct report_table;

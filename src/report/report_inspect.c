@@ -24,7 +24,7 @@ static void cell_signed(struct report_table *table, int64_t value) {
   if (value < 0) {
     report_table_cell(table, "unknown");
   } else {
-    report_table_cell_of(table, report_count, (double)(uint64_t)value);
+    report_table_cell_of(table, report_count, (double)value);
   }
 }
 

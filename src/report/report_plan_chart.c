@@ -28,31 +28,6 @@ static const char page_head[] =
     "\n"
     "</style>\n";
 
-static void put_escaped(struct strbuf *out, const char *text) {
-  struct strbuf clean = {0};
-  report_clean(&clean, text);
-  out->failed |= clean.failed;
-  for (const char *at = strbuf_text(&clean); *at; at++) {
-    switch (*at) {
-    case '<':
-      strbuf_puts(out, "&lt;");
-      break;
-    case '>':
-      strbuf_puts(out, "&gt;");
-      break;
-    case '&':
-      strbuf_puts(out, "&amp;");
-      break;
-    case '"':
-      strbuf_puts(out, "&quot;");
-      break;
-    default:
-      strbuf_putc(out, *at);
-    }
-  }
-  strbuf_release(&clean);
-}
-
 static void open_svg(struct strbuf *out, int height) {
   strbuf_printf(out, "<svg viewBox=\"0 0 %d %d\" role=\"img\">\n", WIDTH, height);
 }
@@ -69,7 +44,7 @@ static void line(struct strbuf *out, const char *class_name, double x1, double y
 
 static void label(struct strbuf *out, const char *class_name, double x, double y, const char *text) {
   strbuf_printf(out, "<text class=\"%s\" x=\"%.2f\" y=\"%.2f\">", class_name, x, y);
-  put_escaped(out, text);
+  report_html(out, text);
   strbuf_puts(out, "</text>\n");
 }
 
@@ -326,7 +301,7 @@ static void put_rect(void *user, enum lane lane, uint32_t step, int64_t begin_ps
   }
   strbuf_printf(out, "<rect class=\"%s\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%d\"><title>",
                 lane_classes[lane], x, rects->top + (lane == LANE_LOAD ? LANE_HEIGHT + 10 : 0), width, LANE_HEIGHT);
-  put_escaped(out, report_plan_operator_name(rects->window->result, step));
+  report_html(out, report_plan_operator_name(rects->window->result, step));
   strbuf_putc(out, ' ');
   report_plan_extents(rects->window->result, step, out);
   strbuf_printf(out, ", %s ", names[lane]);
@@ -408,20 +383,20 @@ static void put_schedule(const struct report_plan *plan, const struct plan_row *
 enum status report_plan_chart(const struct report_plan *plan, struct strbuf *out) {
   const struct plan_row *row = report_plan_chosen(plan->result);
   strbuf_puts(out, "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>");
-  put_escaped(out, plan->program);
+  report_html(out, plan->program);
   strbuf_puts(out, "</title>\n");
   strbuf_puts(out, page_head);
   strbuf_puts(out, "<h1>");
-  put_escaped(out, plan->program);
+  report_html(out, plan->program);
   strbuf_puts(out, " on ");
-  put_escaped(out, plan->result->chip.id);
+  report_html(out, plan->result->chip.id);
   strbuf_puts(out, "</h1>\n");
   put_policies(plan->result, out);
   if (row) {
     put_schedule(plan, row, out);
   }
   strbuf_puts(out, "<p>Ridgeline ");
-  put_escaped(out, plan->version);
+  report_html(out, plan->version);
   strbuf_puts(out, "</p>\n</html>\n");
   return out->failed ? STATUS_MEMORY : STATUS_OK;
 }

@@ -58,6 +58,31 @@ void report_clean(struct strbuf *out, const char *text) {
   report_cut(out, text, SIZE_MAX);
 }
 
+void report_html(struct strbuf *out, const char *text) {
+  struct strbuf clean = {0};
+  report_clean(&clean, text);
+  out->failed |= clean.failed;
+  for (const char *at = strbuf_text(&clean); *at; at++) {
+    switch (*at) {
+    case '<':
+      strbuf_puts(out, "&lt;");
+      break;
+    case '>':
+      strbuf_puts(out, "&gt;");
+      break;
+    case '&':
+      strbuf_puts(out, "&amp;");
+      break;
+    case '"':
+      strbuf_puts(out, "&quot;");
+      break;
+    default:
+      strbuf_putc(out, *at);
+    }
+  }
+  strbuf_release(&clean);
+}
+
 /* Code points that cleaning gives. */
 static size_t clean_width(const char *text, size_t length) {
   size_t width = 0;
