@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "api/api_context.h"
+#include "plan/plan_chip.h"
 #include "report/report.h"
 
 static rdg_status finish(rdg_context *ctx, rdg_status status, struct strbuf *out, rdg_sink sink) {
@@ -24,6 +25,18 @@ rdg_status rdg_chips_list(rdg_context *ctx, rdg_format format, rdg_sink sink) {
   return finish(ctx, status, &out, sink);
 }
 
+/* Of chips that plans are made for: the constants that 'plan' uses, each with where it comes from. */
+static void put_plan_constants(const struct hw_chip *chip, struct strbuf *out) {
+  struct diag_list ignored; /* why another chip has no plans is not asked here */
+  struct plan_chip constants;
+  diag_init(&ignored);
+  if (plan_chip_read(chip, &ignored, &constants) == STATUS_OK) {
+    strbuf_puts(out, "\nconstants of plans\n");
+    plan_chip_explain(&constants, out);
+  }
+  diag_release(&ignored);
+}
+
 rdg_status rdg_chip_show(rdg_context *ctx, const char *name, rdg_format format, rdg_sink sink) {
   api_begin(ctx);
   struct strbuf out = {0};
@@ -33,6 +46,7 @@ rdg_status rdg_chip_show(rdg_context *ctx, const char *name, rdg_format format, 
     status = api_status(report_chip_json(chip, &out));
   } else if (status == RDG_OK) {
     report_chip_text(chip, &out);
+    put_plan_constants(chip, &out);
   }
   return finish(ctx, status, &out, sink);
 }

@@ -1,6 +1,6 @@
 /* The constants of a chip that planning needs, read from its YAML fields through the rows of plan_chip.def; nothing else
  * in plan/ knows a constant of a chip. A field that a chip does not state is derived from its peaks (the row says how), so
- * that Wormhole, Blackhole, GC200, Bow and WSE-3 plan as well; `plan_chip_explain` lists which is which. */
+ * that Wormhole, Blackhole, GC200, Bow and WSE-3 plan as well; `ridgeline chips show` lists which is which. */
 #ifndef RIDGELINE_PLAN_PLAN_CHIP_H
 #define RIDGELINE_PLAN_PLAN_CHIP_H
 
