@@ -61,16 +61,6 @@ const char *plan_compat_design_name(enum plan_compat_design design) {
   return names[design];
 }
 
-const struct plan_compat_row *plan_compat_best(const struct plan_compat_result *result,
-                                               enum plan_compat_design design) {
-  for (uint32_t i = 0; i < result->row_count; i++) {
-    if (result->rows[i].is_best && result->rows[i].design == design) {
-      return &result->rows[i];
-    }
-  }
-  return NULL;
-}
-
 /* ---- Tables ---- */
 
 static void report_unfit(const struct plan_compat_program *program, uint32_t id, uint64_t smallest_hot,

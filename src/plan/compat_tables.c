@@ -72,10 +72,7 @@ static void keep_pareto(hot_plans *plans) {
 }
 
 static struct plan_space space_of(const struct plan_compat_operator *op) {
-  struct plan_space space = {.axis_count = op->axis_count,
-                             .tensor_count = op->tensor_count,
-                             .cores = compat_elk.cores,
-                             .sram_bytes = compat_elk.sram_bytes};
+  struct plan_space space = {.axis_count = op->axis_count, .tensor_count = op->tensor_count, .cores = compat_elk.cores};
   memcpy(space.extents, op->extents, sizeof space.extents);
   memcpy(space.tensors, op->tensors, sizeof space.tensors);
   return space;

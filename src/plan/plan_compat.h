@@ -102,7 +102,5 @@ enum status plan_compat_run(const struct plan_compat_program *program, const str
 
 /* "Basic", ... static text. */
 const char *plan_compat_design_name(enum plan_compat_design design);
-/* The fastest of a design's own runs; NULL when it has none. */
-const struct plan_compat_row *plan_compat_best(const struct plan_compat_result *result, enum plan_compat_design design);
 
 #endif

@@ -34,7 +34,6 @@ struct plan_space {
   plan_axis_mask
       tensors[PLAN_ROTATED_MAX]; /* axes of each; the last one's factors are temporal[2], others' [0] and [1] */
   uint32_t cores;
-  uint64_t sram_bytes; /* for visitors: the enumeration knows no element sizes and leaves nothing out for it */
 };
 
 /* Which vectors count. The published search has thresholds on utilisation and padding, and a defect that applies the factors
