@@ -132,12 +132,15 @@ static void put_integer(const struct ir_module *m, const struct ir_attr_data *a,
 static void put_float(const struct ir_module *m, const struct ir_attr_data *a, enum type_elision elision,
                       struct strbuf *out) {
   enum dtype dtype = (enum dtype)ir_type_get(m, a->type)->dtype;
+  size_t start = out->length;
   if (dtype_class_of(dtype) == DTYPE_CLASS_FLOAT) {
     minifloat_print(dtype, (uint64_t)a->integer, out);
   } else {
     put_text(m, a->text, out); /* a format that the IR does not know */
   }
-  if (elision == TYPE_ALWAYS || (elision == TYPE_UNLESS_DEFAULT && dtype != DTYPE_F64)) {
+  /* infinities and NaN are bits, "0x7FF0000000000000", which without a type would read as an integer */
+  bool is_bits = strncmp(strbuf_text(out) + start, "0x", 2) == 0;
+  if (elision == TYPE_ALWAYS || (elision == TYPE_UNLESS_DEFAULT && (dtype != DTYPE_F64 || is_bits))) {
     put_type_suffix(m, a->type, out);
   }
 }
