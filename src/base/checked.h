@@ -26,5 +26,14 @@ static inline uint64_t ceil_log2_u64(uint64_t n) {
 static inline uint64_t ceil_div_u64(uint64_t a, uint64_t b) {
   return a / b + (a % b != 0);
 }
+/* Greatest common divisor (Euclid); the other number when one is 0. */
+static inline uint64_t gcd_u64(uint64_t a, uint64_t b) {
+  while (b != 0) {
+    uint64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
 
 #endif

@@ -146,15 +146,6 @@ struct loop {
   double elements; /* of these */
 };
 
-static uint32_t greatest_common_divisor(uint32_t a, uint32_t b) {
-  while (b != 0) {
-    const uint32_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
-
 /* Peels the factors of one axis: each loop turns all tensors that still have a factor by its common divisor. */
 static uint32_t peel_axis(const struct plan_partition *plan, const struct tile *tile, uint32_t axis, struct loop *loops,
                           uint32_t count) {
@@ -166,7 +157,7 @@ static uint32_t peel_axis(const struct plan_partition *plan, const struct tile *
     struct loop loop = {.turns = 0};
     for (uint32_t slot = 0; slot < PLAN_ROTATED_MAX; slot++) {
       if (factors[slot] > 1) {
-        loop.turns = greatest_common_divisor(factors[slot], loop.turns);
+        loop.turns = (uint32_t)gcd_u64(factors[slot], loop.turns);
         loop.tensors++;
         loop.elements += (double)tile->sizes[slot];
       }

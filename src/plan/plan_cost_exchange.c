@@ -19,15 +19,6 @@ int64_t plan_link_ps(const struct plan_chip *chip, double bytes) {
   return ceil_ps(bytes / chip->link_Bps);
 }
 
-static uint64_t common_divisor(uint64_t a, uint64_t b) {
-  while (b != 0) {
-    uint64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
-
 /* Loops of one axis: the common divisor of the factors that are left, as often as there is any. */
 static uint32_t peel_axis(const struct plan_partition *partition, uint32_t axis,
                           const uint64_t slot_bytes[PLAN_ROTATED_MAX], struct plan_rotation *rotations,
@@ -41,7 +32,7 @@ static uint32_t peel_axis(const struct plan_partition *partition, uint32_t axis,
     struct plan_rotation loop = {.axis = axis};
     for (uint32_t s = 0; s < PLAN_ROTATED_MAX; s++) {
       if (left[s] > 1) {
-        loop.axis_factor = common_divisor(left[s], loop.axis_factor);
+        loop.axis_factor = gcd_u64(left[s], loop.axis_factor);
         loop.bytes = sat_add_u64(loop.bytes, slot_bytes[s]);
         loop.moved |= (uint8_t)(1U << s);
       }
