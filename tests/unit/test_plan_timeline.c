@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -356,33 +355,6 @@ static void each_broken_rule_is_found(void **state) {
 #undef CHECK
 }
 
-static void a_chain_of_300_steps_is_fast(void **state) {
-  (void)state;
-  struct plan_random_shape shape = plan_random_small;
-  shape.min_steps = shape.max_steps = 300;
-  struct arena arena;
-  arena_init(&arena, 0);
-  struct plan_chain chain;
-  assert_true(plan_random_chain(1, &shape, &arena, &chain));
-  chain.sram_bytes = UINT64_MAX / 2;
-  struct plan_schedule schedule;
-  struct plan_random random = plan_random_of(5);
-  assert_true(random_schedule(&random, &chain, &arena, &schedule));
-  struct plan_timeline timeline = {.steps = arena_calloc(&arena, 300, sizeof *timeline.steps)};
-  double best_s = 1.0;
-  for (int k = 0; k < 200; k++) {
-    struct timespec from, to;
-    clock_gettime(CLOCK_MONOTONIC, &from);
-    plan_timeline_run(&chain, &schedule, true, &timeline);
-    clock_gettime(CLOCK_MONOTONIC, &to);
-    double time_s = (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
-    best_s = time_s < best_s ? time_s : best_s;
-  }
-  print_message("300 steps: %.1f us\n", best_s * 1e6);
-  assert_true(best_s < 500e-6); /* 50 us in a release build; room for sanitizers */
-  arena_release(&arena);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(two_steps_by_hand),
@@ -390,7 +362,6 @@ int main(void) {
       cmocka_unit_test(random_schedules_keep_the_rules),
       cmocka_unit_test(plentiful_sram_gives_the_flow_shop),
       cmocka_unit_test(each_broken_rule_is_found),
-      cmocka_unit_test(a_chain_of_300_steps_is_fast),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -355,8 +354,8 @@ static void test_preload(void **state) {
   assert_int_equal(fault.kind, CORE_FAULT_GRID);
 }
 
-/* A model's worth of plans on 5,888 cores. */
-static void test_time(void **state) {
+/* A plan that rotates all three tensors, on all cores of a pod. */
+static void test_pod(void **state) {
   (void)state;
   struct operator_fixture f;
   struct core_fault fault;
@@ -364,20 +363,14 @@ static void test_time(void **state) {
   struct plan_partition p = uncut();
   p.spatial[0] = 2, p.spatial[1] = 184, p.spatial[2] = 16;
   p.temporal[0][2] = 46, p.temporal[1][2] = 2, p.temporal[2][1] = 8, p.temporal[2][0] = 2;
-  enum { PLANS = 2000 };
-  clock_t start = clock();
-  for (uint32_t i = 0; i < PLANS; i++) {
-    assert_true(check(&f, &p, 5888, &fault));
-  }
-  double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
-  print_message("%d plans on 5888 cores: %.3f s\n", PLANS, seconds);
-  assert_true(seconds < 20); /* 0.1 s in a release; sanitizers and other people's load besides */
+  assert_true(check(&f, &p, 5888, &fault));
+  assert_false(check(&f, &p, 5887, &fault));
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_brute_force), cmocka_unit_test(test_refusals), cmocka_unit_test(test_shared_replicas),
-      cmocka_unit_test(test_preload),     cmocka_unit_test(test_time),
+      cmocka_unit_test(test_preload),     cmocka_unit_test(test_pod),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
