@@ -313,6 +313,9 @@ static const char *sdy_prefix(const struct ir_op_data *op, const char *name, siz
 /* One bracket from the first character to the last: what the reader of a pretty form takes. */
 static bool is_one_bracket(const char *text, size_t length) {
   size_t depth = 0;
+  if (length == 0 || strchr("<[{(", text[0]) == NULL) {
+    return false;
+  }
   for (size_t i = 0; i < length; i++) {
     if (text[i] == '"') {
       for (i++; i < length && text[i] != '"'; i++) {
@@ -344,7 +347,7 @@ static bool put_sdy(struct mlir_printer *p, const struct ir_attr_data *a, const 
     start += is_dotted;
     end--;
   }
-  if (end <= start || (!inner && !is_one_bracket(start, (size_t)(end - start)))) {
+  if (end <= start || !is_one_bracket(start, (size_t)(end - start))) {
     return false;
   }
   mlir_put_sdy_text(p->out, start, (size_t)(end - start));
