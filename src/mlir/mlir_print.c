@@ -221,8 +221,9 @@ void mlir_print_region(struct mlir_printer *p, struct ir_region region, unsigned
   p->depth++;
   for (struct ir_block b = r->first; b.id; b = ir_block_get(m, b)->next) {
     const struct ir_block_data *block = ir_block_get(m, b);
-    bool has_header = b.id != r->first.id || ((flags & REGION_ARGUMENTS) && block->argument_count > 0)
-                      || ((flags & REGION_EMPTY_LABEL) && block->first.id == 0);
+    /* Without its label an empty first block would be lost: the second one's would be taken for it. */
+    bool is_hidden = block->first.id == 0 && (block->next.id || (flags & REGION_EMPTY_LABEL));
+    bool has_header = b.id != r->first.id || ((flags & REGION_ARGUMENTS) && block->argument_count > 0) || is_hidden;
     print_block(p, b, b.id == r->first.id, has_header);
   }
   p->depth--;

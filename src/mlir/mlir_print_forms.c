@@ -132,12 +132,13 @@ static void print_func_results(struct mlir_printer *p, struct ir_op op, const st
   strbuf_puts(p->out, has_parens ? ")" : "");
 }
 
-/* Only these three words are read back in the pretty form; any other visibility needs the generic one. */
-/* One block without operations, which the pretty form has no room for: "{ }" is refused when it is read. */
-static bool is_empty_body(const struct ir_module *m, struct ir_block body) {
-  return body.id && !ir_block_first(m, body).id && !ir_block_get(m, body)->next.id;
+/* A first block without operations, which the pretty form has no room for: "{ }" is refused when it is read, and so is
+ * the label of a second block right behind the brace. */
+static bool starts_empty(const struct ir_module *m, struct ir_block body) {
+  return body.id && !ir_block_first(m, body).id;
 }
 
+/* Only these three words are read back in the pretty form; any other visibility needs the generic one. */
 static bool is_visibility_word(const char *text) {
   return strcmp(text, "public") == 0 || strcmp(text, "private") == 0 || strcmp(text, "nested") == 0;
 }
@@ -154,7 +155,7 @@ bool mlir_form_func(struct mlir_printer *p, struct ir_op op) {
   const struct ir_type_data *type = ir_type_get(m, function_type->type);
   struct ir_region region = ir_op_region(m, op, 0);
   struct ir_block body = ir_region_entry(m, region);
-  if (type->kind != IR_TYPE_FUNCTION || is_empty_body(m, body) || !fits_arguments(m, body, type)
+  if (type->kind != IR_TYPE_FUNCTION || starts_empty(m, body) || !fits_arguments(m, body, type)
       || !fits_dicts(m, op, "arg_attrs", type->input_count)
       || !fits_dicts(m, op, "res_attrs", type->count - type->input_count)) {
     return false;
