@@ -23,13 +23,15 @@ ALLOWED = {
     "lower": {"ir", "analyze", "work", "hw", "base"},
     "generate": {"ir", "base"},
     "lp": {"base"},
+    "sim": {"work", "hw", "base"},
+    "cluster": {"sim", "work", "hw", "cost", "kernel", "base"},
     "plan": {"work", "hw", "cost", "lp", "base"},
-    "report": {"plan", "work", "hw", "base"},
+    "report": {"plan", "cluster", "sim", "work", "hw", "base"},
     "program": {"io", "mlir", "import", "ir", "analyze", "lower", "work", "hw", "kernel", "cost", "base"},
     "profile": {"store", "io", "kernel", "hw", "report", "base"},
     "calibrate": {"profile", "store", "io", "kernel", "hw", "report", "base"},
-    "measure": {"plan", "calibrate", "profile", "program", "store", "kernel", "io", "mlir", "import", "ir", "analyze", "lower", "work", "hw", "cost", "report", "base"},
-    "api": {"plan", "generate", "interp", "measure", "calibrate", "profile", "program", "store", "kernel", "io", "mlir", "import", "ir", "analyze", "lower", "work", "hw", "cost", "report", "base", "ridgeline"},
+    "measure": {"plan", "cluster", "sim", "generate", "calibrate", "profile", "program", "store", "kernel", "io", "mlir", "import", "ir", "analyze", "lower", "work", "hw", "cost", "report", "base"},
+    "api": {"plan", "cluster", "sim", "generate", "interp", "measure", "calibrate", "profile", "program", "store", "kernel", "io", "mlir", "import", "ir", "analyze", "lower", "work", "hw", "cost", "report", "base", "ridgeline"},
 }
 THIRD_PARTY = {
     "yaml.h": {"hw"},

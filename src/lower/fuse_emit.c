@@ -96,9 +96,9 @@ static bool copy_arrays(const struct work_graph *from, struct work_graph *to) {
    && (from->member.count == 0                                                                                         \
        || memcpy(to->member.data, from->member.data, from->member.count * sizeof *from->member.data) != NULL)          \
    && ((to->member.count = from->member.count), true))
-  bool ok = COPY(tensors) && COPY(dims) && COPY(collectives) && COPY(inputs) && COPY(outputs) && COPY(carried)
-            && COPY(axes) && COPY(ops) && COPY(accesses) && COPY(maps) && vec_reserve(&to->tasks, from->tasks.count)
-            && vec_reserve(&to->stages, from->stages.count);
+  bool ok = COPY(tensors) && COPY(dims) && COPY(collectives) && COPY(groups) && COPY(members) && COPY(inputs)
+            && COPY(outputs) && COPY(carried) && COPY(axes) && COPY(ops) && COPY(accesses) && COPY(maps)
+            && vec_reserve(&to->tasks, from->tasks.count) && vec_reserve(&to->stages, from->stages.count);
 #undef COPY
   for (size_t t = 0; t < to->tensors.count && ok; t++) {
     to->tensors.data[t].producer = 0;

@@ -338,7 +338,9 @@ struct balance {
 
 static void balance_put(struct balance *b, const char *text, size_t length) {
   if (b->out && length) {
-    if (b->blank && closing_of(b->last) == '\0' && b->last != ' ') {
+    /* none behind an opening bracket, unless "<" and "=" would become a comparison */
+    bool joins = b->last == '<' && *text == '=';
+    if (b->blank && (closing_of(b->last) == '\0' || joins) && b->last != ' ') {
       strbuf_putc(b->out, ' ');
     }
     strbuf_add(b->out, text, length);
@@ -398,7 +400,7 @@ enum lex_balance lex_balanced(struct lexer *lx, unsigned max_depth, struct strbu
       if (b.due.data[b.due.length - 1] != c) {
         break;
       }
-      b.blank = false;
+      b.blank = b.blank && b.last == '-' && c == '>'; /* else "- >" would become an arrow */
       balance_put(&b, &c, 1);
       b.due.length--;
       at.cursor++;

@@ -137,17 +137,26 @@ bool parse_balanced(struct parser *p, struct strbuf *out) {
   }
 }
 
+/* Whether the blank at `i` is beside '=' or ':' and may go; "< =" and "> =" stay, or they would read as comparisons. */
+static bool is_loose(const struct strbuf *text, size_t i, char before) {
+  char after = i + 1 < text->length ? text->data[i + 1] : '\0';
+  bool joins = after == '=' && (before == '<' || before == '>');
+  return !joins && (after == '=' || after == ':' || before == '=' || before == ':');
+}
+
 /* sdy attributes: no blanks around '=' either, so that every spelling is the same text. */
 static void tighten(struct strbuf *text) {
   size_t n = 0;
   bool in_string = false;
   for (size_t i = 0; i < text->length; i++) {
     char c = text->data[i];
+    if (in_string && c == '\\' && i + 1 < text->length) {
+      text->data[n++] = c;
+      text->data[n++] = text->data[++i];
+      continue;
+    }
     in_string ^= c == '"';
-    bool beside = c == ' ' && !in_string
-                  && ((i + 1 < text->length && (text->data[i + 1] == '=' || text->data[i + 1] == ':'))
-                      || (n && (text->data[n - 1] == '=' || text->data[n - 1] == ':')));
-    if (!beside) {
+    if (c != ' ' || in_string || !is_loose(text, i, n ? text->data[n - 1] : '\0')) {
       text->data[n++] = c;
     }
   }

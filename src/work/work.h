@@ -153,11 +153,30 @@ enum work_collective_kind {
 };
 const char *work_collective_name(enum work_collective_kind kind);
 
+/* Which devices exchange data, by device number (the program's flattened ids: replica x partitions + partition).
+ * `members` of the graph from member_first on holds `count` groups of `size` each, short ones filled up with UINT32_MAX;
+ * for PERMUTE and SEND_RECV `count` pairs of source and target (size 2). Equal lists are stored once (work_groups_add). */
+struct work_groups {
+  uint32_t count;
+  uint32_t size; /* ranks per group (largest); 0 = all devices, number unknown; then there are no members */
+  uint32_t member_first, member_count;
+};
+
+enum work_collective_flag {
+  /* The task starts the exchange and a later WORK_COLLECTIVE_DONE task waits for it, as the program is written */
+  WORK_COLLECTIVE_ASYNC = 1 << 0,
+  WORK_COLLECTIVE_SENDS = 1 << 1, /* SEND_RECV: this side sends; else it receives */
+};
+
 struct work_collective {
   uint8_t kind; /* enum work_collective_kind */
+  uint8_t flags; /* enum work_collective_flag */
   uint32_t group_count;
   uint32_t group_size; /* ranks per group (largest); 0 = all devices, number unknown */
+  uint32_t groups; /* index + 1 into the graph's groups[]; 0 = not known beyond count and size */
   uint64_t bytes_per_rank; /* full buffer of one rank: the larger of input and output */
+  uint64_t input_bytes, output_bytes; /* of one rank */
+  uint64_t channel; /* the program's channel id; 0 = none */
 };
 
 enum work_task_flag {
@@ -245,6 +264,8 @@ struct work_graph {
   VEC(uint32_t) dependencies;
   VEC(struct work_demand_entry) demands;
   VEC(struct work_collective) collectives;
+  VEC(struct work_groups) groups;
+  VEC(uint32_t) members;
   VEC(struct work_graph *) subgraphs; /* owned */
   VEC(uint32_t) inputs; /* tensors, in the order of the program's arguments */
   VEC(uint32_t) outputs;
@@ -268,6 +289,10 @@ uint32_t work_stage_add(struct work_graph *graph, const struct work_stage *stage
                         const struct work_access *accesses, const int16_t *const *maps, uint32_t access_count);
 uint32_t work_task_add(struct work_graph *graph, const struct work_task *task, const struct work_access *border,
                        uint32_t border_count);
+/* Groups of devices, stored once if an equal list is there; the members are copied. Returns the index + 1 for
+ * work_collective.groups, 0 when memory is exhausted. */
+uint32_t work_groups_add(struct work_graph *graph, uint32_t count, uint32_t size, const uint32_t *members,
+                         uint32_t member_count);
 /* The graph owns the subgraph from here on (on failure it is freed). */
 uint32_t work_subgraph_attach(struct work_graph *graph, struct work_graph *subgraph);
 

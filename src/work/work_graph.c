@@ -56,6 +56,8 @@ void work_graph_free(struct work_graph *graph) {
   vec_release(&graph->dependencies);
   vec_release(&graph->demands);
   vec_release(&graph->collectives);
+  vec_release(&graph->groups);
+  vec_release(&graph->members);
   vec_release(&graph->subgraphs);
   vec_release(&graph->inputs);
   vec_release(&graph->outputs);
@@ -169,6 +171,27 @@ uint32_t work_task_add(struct work_graph *graph, const struct work_task *task, c
   }
   graph->tasks.data[graph->tasks.count++] = added;
   return (uint32_t)(graph->tasks.count - 1);
+}
+
+uint32_t work_groups_add(struct work_graph *graph, uint32_t count, uint32_t size, const uint32_t *members,
+                         uint32_t member_count) {
+  for (size_t i = graph->groups.count; i-- > 0;) {
+    const struct work_groups *groups = &graph->groups.data[i];
+    if (groups->count == count && groups->size == size && groups->member_count == member_count
+        && (member_count == 0
+            || memcmp(graph->members.data + groups->member_first, members, member_count * sizeof *members) == 0)) {
+      return (uint32_t)i + 1;
+    }
+  }
+  struct work_groups groups = {count, size, (uint32_t)graph->members.count, member_count};
+  if (!vec_reserve(&graph->members, graph->members.count + member_count) || !vec_push(&graph->groups, groups)) {
+    graph->out_of_memory = true;
+    return 0;
+  }
+  for (uint32_t i = 0; i < member_count; i++) {
+    graph->members.data[graph->members.count++] = members[i];
+  }
+  return (uint32_t)graph->groups.count;
 }
 
 uint32_t work_subgraph_attach(struct work_graph *graph, struct work_graph *subgraph) {

@@ -441,7 +441,8 @@ static void collectives_are_counted_not_timed(void **state) {
   struct work_graph *graph = work_graph_new();
   uint32_t x = vector_of(graph, DTYPE_F32, 1000, WORK_TENSOR_INPUT);
   uint32_t y = vector_of(graph, DTYPE_F32, 1000, WORK_TENSOR_INTERMEDIATE);
-  struct work_collective collective = {WORK_ALL_REDUCE, 1, 8, 4000};
+  struct work_collective collective = {
+      .kind = WORK_ALL_REDUCE, .group_count = 1, .group_size = 8, .bytes_per_rank = 4000};
   assert_true(vec_push(&graph->collectives, collective));
   struct work_access accesses[] = {touch(graph, x, 0), touch(graph, y, WORK_ACCESS_WRITE)};
   struct work_stage stage = {.kind = WORK_COLLECTIVE, .dtype = DTYPE_F32, .read_count = 1};

@@ -1,0 +1,2 @@
+/* The network simulator. */
+#include "sim/sim_network.h"
