@@ -20,7 +20,7 @@ struct cli_command {
 };
 
 extern const struct cli_command cli_predict, cli_inspect, cli_explain, cli_convert, cli_chips, cli_validate,
-    cli_calibrate, cli_profile, cli_run, cli_generate, cli_plan;
+    cli_calibrate, cli_profile, cli_run, cli_generate, cli_plan, cli_clusters, cli_collectives;
 
 /* One option of a command. Exactly one of the targets is set. */
 struct cli_option {
@@ -78,6 +78,22 @@ int cli_finish(rdg_context *ctx, rdg_status status);
 struct cli_progress;
 struct cli_progress *cli_progress_begin(const char *what);
 void cli_progress_end(struct cli_progress *progress);
+
+/* Reads a number from 1 to `most`, all of the text. */
+bool cli_count(const char *text, uint64_t most, uint64_t *value);
+
+/* Options of `predict --cluster` as given, NULL = not given (predict_step.c). */
+struct cli_step {
+  const char *devices, *shape, *overlap, *straggler, *network, *chakra, *chakra_ranks;
+};
+/* True when one of them is. */
+bool cli_step_is_asked(const struct cli_step *step);
+/* Predicts on the clusters, writes the report to `output` and execution traces where asked for. `options` has what --on takes,
+ * too. */
+int cli_predict_step(rdg_context *ctx, rdg_program *program, const struct cli_list *clusters,
+                     const struct cli_step *step, const rdg_step_options *options, const char *output, bool json);
+/* Says what is wrong with the numbers, before anything is read. */
+int cli_step_check(const struct cli_command *command, const struct cli_step *step);
 
 /* Element type of a model's weights as the library names it: "int8" is i8, "int4" i4. NULL gives NULL. */
 const char *cli_weights(const char *text);

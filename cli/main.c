@@ -4,16 +4,16 @@
 
 #include "cli.h"
 
-static const struct cli_command *const commands[] = {&cli_predict, &cli_inspect,  &cli_explain,   &cli_convert,
-                                                     &cli_chips,   &cli_validate, &cli_calibrate, &cli_profile,
-                                                     &cli_run,     &cli_generate, &cli_plan};
+static const struct cli_command *const commands[] = {
+    &cli_predict, &cli_inspect, &cli_explain,  &cli_convert, &cli_chips,    &cli_validate,   &cli_calibrate,
+    &cli_profile, &cli_run,     &cli_generate, &cli_plan,    &cli_clusters, &cli_collectives};
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
 static void print_help(FILE *out) {
   fprintf(out, "ridgeline %s: how long does a machine-learning program take, on any chip?\n\n", rdg_version());
   fprintf(out, "usage: ridgeline COMMAND [ARGUMENTS]\n\n");
   for (size_t i = 0; i < COMMAND_COUNT; i++) {
-    fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    fprintf(out, "  %-11s %s\n", commands[i]->name, commands[i]->summary);
   }
   fprintf(out, "\n'ridgeline COMMAND --help' explains one, with examples.\n"
                "Exit status: 0 done, 1 the input or a file is at fault, 2 the command line is.\n\n"

@@ -1,4 +1,5 @@
 /* Option parsing for the sub-commands: long and short options anywhere on the line, values with '=' or as the next word. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,6 +15,14 @@ int cli_usage_error(const struct cli_command *command, const char *format, ...) 
   fprintf(stderr, "\n'ridgeline %s --help' shows the usage\n", command->name);
   va_end(args);
   return CLI_USAGE;
+}
+
+bool cli_count(const char *text, uint64_t most, uint64_t *value) {
+  char *end = NULL;
+  errno = 0;
+  unsigned long long number = strtoull(text, &end, 10);
+  *value = number;
+  return errno == 0 && *text >= '0' && *text <= '9' && *end == '\0' && number > 0 && number <= most;
 }
 
 static bool list_add(struct cli_list *list, const char *item) {

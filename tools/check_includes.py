@@ -27,7 +27,7 @@ ALLOWED = {
     "cluster": {"sim", "work", "hw", "cost", "kernel", "base"},
     "plan": {"work", "hw", "cost", "lp", "base"},
     "report": {"plan", "cluster", "sim", "work", "hw", "base"},
-    "program": {"io", "mlir", "import", "ir", "analyze", "lower", "work", "hw", "kernel", "cost", "base"},
+    "program": {"cluster", "sim", "io", "mlir", "import", "ir", "analyze", "lower", "work", "hw", "kernel", "cost", "base"},
     "profile": {"store", "io", "kernel", "hw", "report", "base"},
     "calibrate": {"profile", "store", "io", "kernel", "hw", "report", "base"},
     "measure": {"plan", "cluster", "sim", "generate", "calibrate", "profile", "program", "store", "kernel", "io", "mlir", "import", "ir", "analyze", "lower", "work", "hw", "cost", "report", "base"},

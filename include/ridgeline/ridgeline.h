@@ -23,7 +23,7 @@
  * Contract of all functions: nothing is printed, nothing exits, there is no global state. A failing call returns a status
  * and leaves the reason as diagnostics on the context. A context and what hangs on it belong to one thread at a time;
  * several contexts may be used in parallel. Texts returned as `const char *` live as long as the object they come from
- * (diagnostics: until the next call that clears them). Free order: predictions, programs, context; arrays and results of
+ * (diagnostics: until the next call that clears them). Free order: predictions and steps, programs, context; arrays and results of
  * runs at any time.
  */
 #ifndef RIDGELINE_RIDGELINE_H
@@ -192,6 +192,35 @@ typedef struct rdg_generate_options {
  * `options` may be NULL. On success *program is owned by the caller. */
 rdg_status rdg_generate(rdg_context *ctx, const char *model, const rdg_generate_options *options,
                         rdg_program **program);
+/* How a training step of a language model is spread over devices, and whose kernels it is made of (docs/generate.md). Degrees
+ * of 0 are 1; devices = data x tensor x context x pipeline, and experts are spread over `expert` of the data ranks. */
+typedef struct rdg_training_options {
+  const char *framework; /* "megatron", "xla" or "eager"; NULL = "megatron" */
+  const char *recompute; /* "none", "selective", "full" or "contractions"; NULL = "none" */
+  const char *attention; /* "flash", "fused" (scores in memory, one kernel of softmax) or "plain"; NULL = "flash" */
+  const char *sharded; /* over data ranks: "nothing", "optimizer", "gradients" or "parameters"; NULL = "nothing" */
+  const char *optimizer; /* "adam" or "sgd"; NULL = "adam" */
+  const char *activations; /* "f16", "bf16" or "f32"; NULL = "bf16" */
+  const char *products; /* of linear layers: "f8E4M3FN" or "f4E2M1FN"; NULL = as activations */
+  const char *gradients; /* "f32", or as activations; NULL = "f32" */
+  uint32_t sequence; /* 0 = 2,048 */
+  uint32_t global_batch; /* sequences per step, all devices; 0 = one micro-batch on each data rank */
+  uint32_t micro_batch; /* sequences of one pass on one data rank */
+  uint32_t data, tensor, context, pipeline, expert;
+  uint32_t virtual_stages; /* chunks per pipeline stage */
+  uint32_t shard_ranks; /* data ranks that share one copy; 0 = all */
+  uint32_t layers; /* only so many; 0 = all */
+  double dropout;
+  bool sequence_parallel; /* norms and sums over the tensor ranks, too */
+  bool causal_half; /* flash attention leaves the masked half out */
+  bool clip_gradients;
+  bool overlap_gradients, overlap_parameters, overlap_tensor; /* exchanges beside computation */
+} rdg_training_options;
+
+/* A training step, as rdg_generate: one function @main, or, with a pipeline or several micro-batches, a function for every
+ * place in the pipeline and role in the step ("first_forward", "last_update"). `options` may be NULL. */
+rdg_status rdg_generate_training(rdg_context *ctx, const char *model, const rdg_training_options *options,
+                                 rdg_program **program);
 /* The models that there are, with sizes and sources; text or JSON. */
 rdg_status rdg_generate_list(rdg_context *ctx, rdg_format format, rdg_sink sink);
 
@@ -341,6 +370,18 @@ rdg_status rdg_chip_check(rdg_context *ctx, const char *chip, rdg_format format,
 rdg_status rdg_chips_compare(rdg_context *ctx, const char *const *chips, size_t count, rdg_format format,
                              rdg_sink sink);
 
+/* ---- clusters --------------------------------------------------------------------------------------------------- */
+
+/* Clusters that programs of several devices run on: chips, how they are joined, and the library that communicates
+ * (docs/clusters.md). */
+rdg_status rdg_clusters_list(rdg_context *ctx, rdg_format format, rdg_sink sink);
+/* Dimensions, named slices, and every field with unit, source and kind. `cluster`: id, alias or the path of a YAML file, here
+ * and below. */
+rdg_status rdg_cluster_show(rdg_context *ctx, const char *cluster, rdg_format format, rdg_sink sink);
+/* Bounds all numbers and compares them with those of the chip; NULL = all clusters. Findings are diagnostics, and in JSON
+ * part of the document. */
+rdg_status rdg_cluster_check(rdg_context *ctx, const char *cluster, rdg_format format, rdg_sink sink);
+
 /* ---- prediction ------------------------------------------------------------------------------------------------- */
 
 typedef struct rdg_predict_options {
@@ -378,6 +419,82 @@ size_t rdg_prediction_count(const rdg_prediction *prediction);
 bool rdg_prediction_get(const rdg_prediction *prediction, size_t i, rdg_estimate *estimate);
 /* Table with explanation, JSON, or the predicted timeline (RDG_FORMAT_TRACE). */
 rdg_status rdg_prediction_write(rdg_context *ctx, const rdg_prediction *prediction, rdg_format format, rdg_sink sink);
+
+/* ---- steps of distributed programs -------------------------------------------------------------------------------- */
+
+/* One step of a program of several devices on clusters (docs/step.md): streams of computation and communication, the
+ * collectives of the cluster's library on its links, pipeline schedules, memory per device. */
+typedef struct rdg_step rdg_step;
+
+typedef struct rdg_step_options {
+  const char *fidelity; /* of computation: "roofline"; NULL = "roofline" */
+  const char *f32_as; /* as in rdg_predict_options */
+  const char *network; /* of communication: "analytic" or "event"; NULL = "analytic" */
+  const char *overlap; /* "none", "as-written", "early-late", "latency-hiding"; NULL = what the program states, else its compiler's */
+  const char *shape; /* slice of the cluster, "4x4x8", innermost dimension first; NULL = the usual one */
+  uint64_t devices; /* 0 = as many as the program states */
+  double straggler; /* spread of the devices' speeds: standard deviation as a fraction, 0.02; 0 = all alike */
+  bool timeline; /* keep what the streams do: for RDG_FORMAT_TRACE and execution traces */
+  unsigned top; /* collectives listed per cluster in the text; 0 = 10 */
+} rdg_step_options;
+
+/* Predicts a step on each cluster; `clusters` are ids, aliases or YAML paths. `options` may be NULL. A cluster that cannot run
+ * the program (too few devices, groups or stages that do not fit it) is in the result with its reason; when none can, the
+ * call fails and the diagnostics say why. On RDG_OK *step is owned by the caller; it is to be freed before the program. */
+rdg_status rdg_step_predict(rdg_context *ctx, rdg_program *program, const char *const *clusters, size_t count,
+                            const rdg_step_options *options, rdg_step **step);
+void rdg_step_free(rdg_step *step);
+
+/* NaN where the program or the cluster's file says nothing, and when refused. */
+typedef struct rdg_step_estimate {
+  const char *cluster_id, *cluster_name, *chip_id;
+  const char *slice; /* "8 x 16" devices along the dimensions, innermost first */
+  uint64_t devices;
+  double time_s;
+  double low_s, high_s; /* 90 % interval of time_s */
+  double compute_s, exposed_s, bubble_s, straggler_s, dispatch_s; /* of the busiest device; they add up to time_s */
+  double communication_s; /* hidden or not */
+  double contention_s; /* part of the others: communication and computation slow each other down */
+  double mfu, hfu; /* model and hardware FLOPs / (time x peak) */
+  double tokens_per_s, samples_per_s; /* all devices, here and below */
+  double energy_J, price_usd; /* of the step */
+  uint64_t memory_bytes, capacity_bytes; /* of the fullest device; 0 = not known */
+  bool fits; /* no verdict when capacity_bytes is 0 */
+  bool refused;
+  const char *reason; /* why it was refused; NULL otherwise */
+} rdg_step_estimate;
+/* In the order of `clusters`. */
+size_t rdg_step_count(const rdg_step *step);
+bool rdg_step_get(const rdg_step *step, size_t i, rdg_step_estimate *estimate);
+/* Table with explanation, JSON, or the timeline of the fastest (RDG_FORMAT_TRACE, needs `timeline`). */
+rdg_status rdg_step_write(rdg_context *ctx, const rdg_step *step, rdg_format format, rdg_sink sink);
+
+typedef struct rdg_chakra_options {
+  const char *name; /* files are <name>.<rank>.et; NULL = the program's name without directory and endings */
+  uint64_t ranks; /* the first so many; 0 = all */
+  /* Called after every file; may be NULL. */
+  void (*progress)(void *user, uint64_t done, uint64_t total);
+  void *user;
+} rdg_chakra_options;
+/* Writes execution traces of the fastest cluster's step in the schema of MLCommons Chakra, and comm_group.json, into a
+ * directory, which is created (docs/traces.md). Needs `timeline` for pipelines. `options` may be NULL. */
+rdg_status rdg_step_write_chakra(rdg_context *ctx, const rdg_step *step, const char *directory,
+                                 const rdg_chakra_options *options);
+
+typedef struct rdg_collectives_options {
+  const char *const *kinds; /* "all_reduce", "all_gather", ...; none = all_reduce */
+  size_t kind_count;
+  const uint64_t *sizes; /* bytes of the full buffer of a rank; none = 1 KiB to 1 GiB in factors of 32 */
+  size_t size_count;
+  const char *shape; /* as in rdg_step_options */
+  uint64_t devices; /* of the slice; 0 = one instance of the innermost dimension */
+  uint32_t ranks, stride; /* of a group; 0 = all devices, and neighbours */
+  bool events; /* also on the event-driven network */
+} rdg_collectives_options;
+/* What a collective takes by every algorithm that the cluster's library has, and which one it takes; text or JSON.
+ * `options` may be NULL. */
+rdg_status rdg_collectives(rdg_context *ctx, const char *cluster, const rdg_collectives_options *options,
+                           rdg_format format, rdg_sink sink);
 
 /* ---- planning ----------------------------------------------------------------------------------------------------- */
 

@@ -6,8 +6,8 @@
     print(ridgeline.predict(lowered, on=["h100", "mi300x", "tpu-v5p"]))
 
 ``predict`` says how long a program takes on any chip, how sure that is and what bounds it; ``inspect`` what it does; ``run``
-what it computes; ``plan`` how it is laid out on a chip of
-many cores with private memory; ``chips`` which chips are known. A program is what JAX's ``lower`` or ``export`` returns, StableHLO or HLO
+what it computes; ``step`` how long a step of a distributed program takes on clusters; ``plan`` how a program is laid out on a
+chip of many cores with private memory; ``chips`` which chips are known. A program is what JAX's ``lower`` or ``export`` returns, StableHLO or HLO
 text, bytes, or a path: see ``Program``, which is also the way to ask several questions about one program.
 
 Functions may be called from several threads at once, and let other threads run while the library works.
@@ -16,6 +16,7 @@ Functions may be called from several threads at once, and let other threads run 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, overload
 
@@ -43,6 +44,7 @@ from ._results import (
     Share,
     Signature,
 )
+from ._step import Step, StepCollective, StepEstimate, StepMemory
 
 __version__: str = _abi.version
 
@@ -72,6 +74,10 @@ __all__ = [
     "RunResult",
     "Share",
     "Signature",
+    "Step",
+    "StepCollective",
+    "StepEstimate",
+    "StepMemory",
     "chip",
     "chips",
     "convert",
@@ -79,6 +85,7 @@ __all__ = [
     "plan",
     "predict",
     "run",
+    "step",
 ]
 
 
@@ -112,6 +119,49 @@ def predict(
     of a chip is wrong; ``RidgelineWarning`` says what the numbers leave out.
     """
     return _program(program, args, bind, entry).predict(on, fidelity=fidelity, f32_as=f32_as, fusion=fusion, top=top)
+
+
+def step(
+    program: Any,
+    *args: Any,
+    cluster: str | Iterable[str],
+    devices: int = 0,
+    shape: str | None = None,
+    overlap: str | None = None,
+    network: str | None = None,
+    straggler: float = 0.0,
+    fidelity: str | None = None,
+    f32_as: str | None = None,
+    top: int = 10,
+    chakra: str | os.PathLike[str] | None = None,
+    chakra_ranks: int = 0,
+    bind: str | Sequence[str] = (),
+    entry: str | None = None,
+) -> Step:
+    """How long one step of a program of several devices takes on each cluster, and what of it is communication.
+
+    ``program``: see ``Program``; a partitioned one, with explicit collectives. ``cluster``: ids, aliases or paths of cluster
+    files, one or several. ``devices``: of the slice (0: as many as the program states); ``shape``: by dimension, innermost
+    first, ``"4x4x8"``. ``overlap`` of communication with computation: ``"none"``, ``"as-written"``, ``"early-late"``, ``"latency-hiding"``
+    (None: what the program states, else its compiler's). ``network``: ``"analytic"`` or ``"event"``. ``straggler``: spread of
+    the devices' speeds, a fraction. ``chakra``: a directory for execution traces, one file per rank, of the fastest cluster;
+    ``chakra_ranks``: of the first so many.
+
+    A cluster that cannot run the program is in the result, with its reason. Raises ``RidgelineError`` when none can.
+    """
+    return _program(program, args, bind, entry).step(
+        cluster,
+        devices=devices,
+        shape=shape,
+        overlap=overlap,
+        network=network,
+        straggler=straggler,
+        fidelity=fidelity,
+        f32_as=f32_as,
+        top=top,
+        chakra=chakra,
+        chakra_ranks=chakra_ranks,
+    )
 
 
 def plan(

@@ -110,6 +110,27 @@ class PredictOptions(Structure):
     _fields_ = [("fidelity", c_char_p), ("f32_as", c_char_p), ("without_fusion", c_bool), ("top", c_uint)]
 
 
+class StepOptions(Structure):
+    _fields_ = [
+        ("fidelity", c_char_p),
+        ("f32_as", c_char_p),
+        ("network", c_char_p),
+        ("overlap", c_char_p),
+        ("shape", c_char_p),
+        ("devices", c_uint64),
+        ("straggler", c_double),
+        ("timeline", c_bool),
+        ("top", c_uint),
+    ]
+
+
+PROGRESS_FUNCTION = ctypes.CFUNCTYPE(None, c_void_p, c_uint64, c_uint64)
+
+
+class ChakraOptions(Structure):
+    _fields_ = [("name", c_char_p), ("ranks", c_uint64), ("progress", PROGRESS_FUNCTION), ("user", c_void_p)]
+
+
 class PlanOptions(Structure):
     _fields_ = [
         ("policies", POINTER(c_char_p)),
@@ -135,6 +156,8 @@ STRUCTURES: dict[str, type[Structure]] = {
     "rdg_signature_entry": SignatureEntry,
     "rdg_run_options": RunOptions,
     "rdg_predict_options": PredictOptions,
+    "rdg_step_options": StepOptions,
+    "rdg_chakra_options": ChakraOptions,
     "rdg_plan_options": PlanOptions,
 }
 
@@ -177,6 +200,10 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "rdg_predict": (c_int, (_HANDLE, _HANDLE, _NAMES, c_size_t, POINTER(PredictOptions), _OUT)),
     "rdg_prediction_write": (c_int, (_HANDLE, _HANDLE, c_int, Sink)),
     "rdg_prediction_free": (None, (_HANDLE,)),
+    "rdg_step_predict": (c_int, (_HANDLE, _HANDLE, _NAMES, c_size_t, POINTER(StepOptions), _OUT)),
+    "rdg_step_write": (c_int, (_HANDLE, _HANDLE, c_int, Sink)),
+    "rdg_step_write_chakra": (c_int, (_HANDLE, _HANDLE, c_char_p, POINTER(ChakraOptions))),
+    "rdg_step_free": (None, (_HANDLE,)),
     "rdg_plan_run": (c_int, (_HANDLE, _HANDLE, c_char_p, POINTER(PlanOptions), _OUT)),
     "rdg_plan_write": (c_int, (_HANDLE, _HANDLE, c_int, Sink)),
     "rdg_plan_check_file": (c_int, (_HANDLE, c_char_p, Sink)),

@@ -17,6 +17,7 @@ from ._errors import Diagnostic, RidgelineError, warn
 from ._plan import Plan
 from ._results import Chip, Inspection, Prediction, RunResult, Signature
 from ._source import Source, source_of
+from ._step import Step
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -202,6 +203,50 @@ class Program:
                 return [self._context.read("rdg_prediction_write", out, form) for form in formats]
             finally:
                 _abi.library.rdg_prediction_free(out)
+
+    def step(
+        self,
+        cluster: str | Iterable[str],
+        *,
+        devices: int = 0,
+        shape: str | None = None,
+        overlap: str | None = None,
+        network: str | None = None,
+        straggler: float = 0.0,
+        fidelity: str | None = None,
+        f32_as: str | None = None,
+        top: int = 10,
+        chakra: str | os.PathLike[str] | None = None,
+        chakra_ranks: int = 0,
+    ) -> Step:
+        """See ``ridgeline.step``."""
+        names = [cluster] if isinstance(cluster, str) else list(cluster)
+        options = _abi.StepOptions(
+            encode(fidelity),
+            encode(f32_as),
+            encode(network),
+            encode(overlap),
+            encode(shape),
+            devices,
+            straggler,
+            True,
+            top,
+        )
+        with self._lock:
+            handle = self._handle()
+            out = ctypes.c_void_p()
+            clusters = _array_of_names(names)
+            found = self._context.call("rdg_step_predict", handle, clusters, len(names), options, ctypes.byref(out))
+            try:
+                warn(found)
+                formats = (_abi.FORMAT_JSON, _abi.FORMAT_TEXT, _abi.FORMAT_TRACE)
+                document, report, trace = (text_of(self._context.read("rdg_step_write", out, f)) for f in formats)
+                if chakra is not None:
+                    of_ranks = _abi.ChakraOptions(None, chakra_ranks)
+                    warn(self._context.call("rdg_step_write_chakra", out, os.fsencode(chakra), of_ranks))
+            finally:
+                _abi.library.rdg_step_free(out)
+        return Step.from_json(json.loads(document), report, trace)
 
     def plan(
         self,

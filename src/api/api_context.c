@@ -47,6 +47,9 @@ void rdg_context_free(rdg_context *ctx) {
   if (ctx->chips_loaded) {
     hw_database_release(&ctx->chips);
   }
+  if (ctx->clusters_loaded) {
+    hw_clusters_release(&ctx->clusters);
+  }
   strbuf_release(&ctx->diag_text);
   diag_release(&ctx->diags);
   free(ctx->hardware_directory);
@@ -141,7 +144,7 @@ rdg_status api_need_chips(rdg_context *ctx) {
   return status == STATUS_INPUT ? RDG_OK : api_status(status);
 }
 
-static bool is_path(const char *name) {
+bool api_is_path(const char *name) {
   size_t length = strlen(name);
   return strchr(name, '/') || (length > 5 && strcmp(name + length - 5, ".yaml") == 0);
 }
@@ -151,7 +154,7 @@ rdg_status api_find_chip(rdg_context *ctx, const char *name, const struct hw_chi
   if (status != RDG_OK) {
     return status;
   }
-  if (is_path(name)) {
+  if (api_is_path(name)) {
     return api_status(hw_chip_load(&ctx->chips, name, api_hardware_directory(ctx), &ctx->diags, chip));
   }
   *chip = hw_database_find(&ctx->chips, name, &ctx->diags);

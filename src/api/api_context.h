@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/diag.h"
-#include "hw/hw.h"
+#include "hw/hw_cluster.h"
 #include "program/program.h"
 #include "ridgeline/ridgeline.h"
 
@@ -15,6 +15,8 @@ struct rdg_context {
   struct strbuf diag_text;
   struct hw_database chips;
   bool chips_loaded;
+  struct hw_clusters clusters;
+  bool clusters_loaded;
   char calibration_directory[4096]; /* filled on first use */
   char beside[4096]; /* share/ridgeline of this installation (api_find_installation); "" when it is none */
   char installed_hardware[4096 + 16]; /* hardware/ in there, or "" */
@@ -59,6 +61,14 @@ rdg_status api_find_chip(rdg_context *ctx, const char *name, const struct hw_chi
 /* Resolves names and groups into chips without repetition; the array is the caller's to free. */
 rdg_status api_find_chips(rdg_context *ctx, const char *const *names, size_t count, const struct hw_chip ***chips,
                           size_t *chip_count);
+/* The same for clusters (api_clusters.c): loads their files and those of chips on first use, and finds one of them. */
+rdg_status api_need_clusters(rdg_context *ctx);
+rdg_status api_find_cluster(rdg_context *ctx, const char *name, const struct hw_cluster **cluster);
+/* True when `name` is the path of a YAML file, not an id. */
+bool api_is_path(const char *name);
+/* The model and its options that predictions are made with; a diagnostic when a name is none. `options` may be NULL. */
+rdg_status api_predict_options(rdg_context *ctx, const rdg_predict_options *options, const struct cost_model **model,
+                               struct cost_options *cost_options);
 /* Writes the buffer out and releases it. */
 rdg_status api_flush(rdg_context *ctx, struct strbuf *out, rdg_sink sink);
 /* Passes a status on; a failure that nobody gave a reason for (memory, limits) gets its diagnostic. */

@@ -15,8 +15,8 @@ struct rdg_prediction {
 
 enum { DEFAULT_TOP = 5 };
 
-static rdg_status resolve_options(rdg_context *ctx, const rdg_predict_options *options, const struct cost_model **model,
-                                  struct cost_options *cost_options) {
+rdg_status api_predict_options(rdg_context *ctx, const rdg_predict_options *options, const struct cost_model **model,
+                               struct cost_options *cost_options) {
   const char *fidelity = options && options->fidelity ? options->fidelity : "roofline";
   *model = cost_model_find(fidelity);
   *cost_options = (struct cost_options){.f32_as = DTYPE_NONE};
@@ -68,7 +68,7 @@ rdg_status rdg_predict(rdg_context *ctx, rdg_program *program, const char *const
   if (!api_has_counts(ctx, program)) {
     return RDG_ERROR_UNSUPPORTED;
   }
-  rdg_status status = resolve_options(ctx, options, &model, &cost_options);
+  rdg_status status = api_predict_options(ctx, options, &model, &cost_options);
   const struct hw_chip **chips = NULL;
   size_t chip_count = 0;
   if (status == RDG_OK) {

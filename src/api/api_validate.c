@@ -48,6 +48,7 @@ rdg_status rdg_validate(rdg_context *ctx, const char *suite, const rdg_validate_
   char mappings[sizeof ctx->beside + 32], charts[sizeof ctx->beside + 32];
   struct measure_options wanted = {
       .data_directory = options->data_directory,
+      .hardware_directory = api_hardware_directory(ctx),
       .mapping_directory =
           api_installed_folder(ctx, "RIDGELINE_MEASUREMENTS", "measurements", mappings, sizeof mappings),
       .charts_directory = api_installed_folder(ctx, "RIDGELINE_CHARTS", "charts", charts, sizeof charts),

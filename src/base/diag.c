@@ -203,7 +203,7 @@ void diag_at(struct diag_list *list, enum diag_id id, const struct source *sourc
     return;
   }
   struct diag diag = {.id = id};
-  if (source != NULL) {
+  if (source != NULL && source->text != NULL) { /* a module that was built has no text */
     diag.file = arena_strndup(&list->arena, source->name, strlen(source->name));
     locate(&list->place, source, offset, &diag.line, &diag.column);
     size_t at = offset < source->length ? offset : source->length;

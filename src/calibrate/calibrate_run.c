@@ -1,61 +1,18 @@
 /* Reads what was measured, calibrates, writes the files of the devices that were calibrated and the report. */
 #include "calibrate/calibrate_run.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "io/input_file.h"
+#include "io/output_file.h"
 #include "profile/profile_places.h"
 
 /* ---- files ---- */
-
-static enum status write_failed(struct diag_list *diags, const char *path) {
-  diag_file(diags, DIAG_E0006_WRITE, path, 0, 0, "cannot write '%s': %s", path, strerror(errno));
-  return STATUS_IO;
-}
-
-static enum status make_directories(const char *directory, struct diag_list *diags) {
-  char *path = strdup(directory);
-  if (!path) {
-    return STATUS_MEMORY;
-  }
-  bool is_made = true;
-  for (char *slash = strchr(path + (*path == '/'), '/'); slash && is_made; slash = strchr(slash + 1, '/')) {
-    *slash = '\0';
-    is_made = mkdir(path, 0777) == 0 || errno == EEXIST;
-    *slash = '/';
-  }
-  is_made = is_made && (mkdir(path, 0777) == 0 || errno == EEXIST);
-  free(path);
-  return is_made ? STATUS_OK : write_failed(diags, directory);
-}
-
-/* Under another name first: a reader sees the old file or the new one. */
-static enum status replace_file(const char *path, const struct strbuf *text, struct diag_list *diags) {
-  struct strbuf temporary = {0};
-  strbuf_printf(&temporary, "%s.part%ld", path, (long)getpid());
-  enum status status = text->failed || temporary.failed ? STATUS_MEMORY : STATUS_OK;
-  FILE *file = status == STATUS_OK ? fopen(strbuf_text(&temporary), "wb") : NULL;
-  if (status == STATUS_OK && !file) {
-    status = write_failed(diags, path);
-  }
-  if (file) {
-    bool is_written = fwrite(strbuf_text(text), 1, text->length, file) == text->length;
-    is_written = fclose(file) == 0 && is_written;
-    if (!is_written || rename(strbuf_text(&temporary), path) != 0) {
-      status = write_failed(diags, path);
-      (void)remove(strbuf_text(&temporary));
-    }
-  }
-  strbuf_release(&temporary);
-  return status;
-}
 
 static const struct hw_fit *find_fit(const struct calibration *result, const struct hw_fit *fit) {
   for (size_t i = 0; i < result->fits.count; i++) {
@@ -131,7 +88,7 @@ static enum status write_device(const struct calibration *result, const struct c
   if (status == STATUS_OK) {
     qsort(merged.fits.data, merged.fits.count, sizeof *merged.fits.data, by_kernels);
     calibration_write_yaml(&merged, device, &text);
-    status = replace_file(path, &text, diags);
+    status = text.failed ? STATUS_MEMORY : output_file_write(path, strbuf_text(&text), text.length, diags);
   }
   strbuf_release(&text);
   vec_release(&merged.fits);
@@ -141,7 +98,7 @@ static enum status write_device(const struct calibration *result, const struct c
 
 enum status calibration_write_files(const struct calibration *result, const struct calibrate_options *options,
                                     const char *directory, struct diag_list *diags) {
-  STATUS_TRY(make_directories(directory, diags));
+  STATUS_TRY(output_directory_make(directory, diags));
   enum status status = STATUS_OK;
   for (size_t i = 0; i < result->fits.count && status == STATUS_OK; i++) {
     const char *device = result->fits.data[i].device;

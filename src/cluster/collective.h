@@ -36,9 +36,12 @@ struct group_shape {
   uint32_t
       siblings[HW_DIMENSIONS_MAX]; /* other members of the same group on the inner dimensions below one position, which
                                            share or add up links into this dimension (rails): product of inner extents */
+  /* groups of two, as pairs of source and target: pairs whose messages meet on the busiest link, on shortest ways */
+  uint32_t sharing[HW_DIMENSIONS_MAX];
 };
-/* From explicit members. STATUS_INPUT with a diagnostic when a member is beyond the slice, occurs twice, or (kinds that need
- * it) the groups leave out a device of the program. `label` names the operation in messages. */
+/* From explicit members, in time and memory linear in members and devices. STATUS_INPUT with a diagnostic when a member is
+ * beyond the slice, occurs twice, or the groups leave out a device below the highest one. Groups of two may also be the pairs
+ * of a permute: there a device may be a source and a target, and others neither. `label` names the operation in messages. */
 enum status group_shape_of(const struct hw_cluster *cluster, const struct hw_slice *slice,
                            const struct work_groups *groups, const uint32_t *members, const char *label,
                            struct diag_list *diags, struct group_shape *shape);
@@ -67,6 +70,7 @@ struct collective_request {
   enum work_collective_kind kind;
   double bytes; /* full buffer of one rank, see above */
   struct group_shape shape;
+  bool no_switch_sums; /* the operator or type is none that a switch adds (8-bit integers, products) */
   /* PERMUTE, SEND_RECV: the longest way of any pair, per dimension, in hops; and pairs that share its busiest link */
   uint32_t hops[HW_DIMENSIONS_MAX];
   uint32_t sharing[HW_DIMENSIONS_MAX];

@@ -22,7 +22,11 @@
 enum step_overlap {
   STEP_OVERLAP_NONE, /* collectives in the order of the program, compute waits */
   STEP_OVERLAP_AS_WRITTEN, /* only what start and done tasks of the program allow */
-  STEP_OVERLAP_LATENCY_HIDING /* the compiler's scheduler moves starts up and waits down as far as dependencies allow */
+  STEP_OVERLAP_LATENCY_HIDING, /* the compiler's scheduler moves starts up and waits down as far as dependencies allow */
+  /* XLA on GPUs unless its latency-hiding scheduler is asked for (gpu_hlo_schedule.cc): compute in the order of the program;
+   * all collectives but all-gathers start as early and are awaited as late as that order allows, all-gathers block */
+  STEP_OVERLAP_EARLY_LATE,
+  STEP_OVERLAP_COUNT
 };
 
 /* What a function of the program is in the step. */
@@ -38,9 +42,14 @@ enum step_place { STEP_ONLY, STEP_FIRST, STEP_MIDDLE, STEP_LAST, STEP_PLACE_COUN
 
 enum step_schedule { STEP_GPIPE, STEP_1F1B, STEP_INTERLEAVED };
 
+/* What an argument of a function is, for the memory it takes. */
+enum step_argument { STEP_DATA, STEP_PARAMETER, STEP_GRADIENT, STEP_OPTIMIZER, STEP_ARGUMENT_COUNT };
+
 struct step_part {
   const struct work_graph *graph; /* of one device, sealed; NULL = not there */
   const struct work_graph_result *times; /* parallel to it */
+  const uint8_t *arguments; /* per input of the graph: enum step_argument; NULL = not known */
+  double low, high; /* ends of the 90 % interval of its time as factors; 0 = not known, taken as 1 */
 };
 
 struct step_program {
@@ -58,19 +67,25 @@ struct step_program {
   double model_flops; /* useful FLOPs of the step, all devices (6 N D and attention, no recomputation); 0 = unknown */
 };
 
+/* Who prices collectives. */
+struct step_pricing {
+  void (*time)(void *context, const struct collective_request *request, struct collective_result *result);
+  void *context;
+};
+
 struct step_options {
+  const struct step_pricing *pricing; /* NULL = collective_time, the closed forms */
   /* Spread of the devices' speeds: standard deviation of a device's compute time as a fraction; the slowest of the slice sets
    * the pace (expected maximum of n normals). 0 = all alike. */
   double straggler_sigma;
   bool keep_spans; /* for traces */
-  double combine_all_reduce_bytes, combine_all_gather_bytes, combine_reduce_scatter_bytes; /* 0 = the target's */
 };
 
 /* ---- the result ---- */
 
 struct step_span {
   sim_time_ps start_ps, end_ps;
-  uint32_t task; /* of the part's graph; UINT32_MAX = waiting */
+  uint32_t task; /* of the part's outermost graph, a loop as a whole; UINT32_MAX = waiting */
   uint32_t microbatch;
   uint16_t stage, chunk;
   uint8_t role, place; /* enum step_role, step_place */
@@ -118,14 +133,24 @@ struct step_result {
 void step_result_init(struct step_result *result);
 void step_result_release(struct step_result *result);
 
-/* What communication beside compute costs, from the cluster's and chip's fields. */
+/* What communication beside compute costs, from the cluster's and chip's fields (step_contention.def has the defaults). A
+ * task that runs beside collectives takes max(its arithmetic / (1 - core_share), its off-chip time / (1 - their traffic as a
+ * share of the bandwidth)), at least its own time. */
 struct step_contention {
-  double
-      compute_slowdown; /* compute runs at 1 / (1 + this) while a collective is in flight (cores taken by its kernels) */
-  double memory_share; /* off-chip traffic of a collective per byte sent, for the sharing of bandwidth */
+  double core_share; /* of the chip's cores that the kernels of a collective hold while it is in flight */
+  double memory_bytes; /* off-chip traffic of a collective per byte that a device sends */
 };
+void step_contention_of(const struct hw_cluster *cluster, const struct hw_chip *device,
+                        struct step_contention *contention);
 
-/* Runs the step. Groups of the parts' collectives are device numbers within a stage. Errors in the user's terms: groups that
+/* A device of the cluster as a chip: rates and memories scaled by chip_share, latencies and shapes kept. */
+void step_device_of(const struct hw_cluster *cluster, const struct hw_chip *chip, struct hw_chip *device);
+
+/* Expected maximum of n normals in standard deviations (Blom 1958: quantile of (n - 0.375) / (n + 0.25)); 0 for n < 2. */
+double step_slowest_of(uint64_t n);
+
+/* Runs the step. `chip` is one device (step_device_of) and what the parts' times are of. Groups of the parts' collectives are
+ * device numbers within a stage. Errors in the user's terms: groups that
  * do not cover the mesh, a slice that is too small, devices that stages do not divide. */
 enum status step_run(const struct step_program *program, const struct hw_cluster *cluster, const struct hw_slice *slice,
                      const struct hw_chip *chip, const struct step_options *options, struct diag_list *diags,

@@ -154,8 +154,9 @@ void roofline_task_estimate(const struct roofline_chip *rc, const struct work_gr
   struct roofline_traffic traffic;
   roofline_task_load(rc, graph, task, out, &load, &traffic);
   bool is_product = has_matrix_demand(graph, task);
-  bool is_fitted = is_product ? roofline_fitted_task(rc, graph, task, &traffic, out)
-                              : roofline_fitted_pass(rc, graph, task, &traffic, out);
+  bool is_fitted = task->kind == WORK_ATTENTION ? roofline_fitted_attention(rc, graph, task, &traffic, out)
+                   : is_product                 ? roofline_fitted_task(rc, graph, task, &traffic, out)
+                                                : roofline_fitted_pass(rc, graph, task, &traffic, out);
   if (!is_fitted) {
     double launches = 1 + (is_product ? add_matrix(rc, graph, task, &load, out) : 0);
     out->result.resource_s[WORK_BOUND_LAUNCH] = rc->launch_s * launches;

@@ -7,7 +7,7 @@
 #include "cost/cost.h"
 #include "kernel/kernel_fit.h"
 
-enum { ROOFLINE_TILE_COUNT = 7, ROOFLINE_PARTS_COUNT = 48 };
+enum { ROOFLINE_TILE_COUNT = 7, ROOFLINE_PARTS_COUNT = 48, ROOFLINE_ATTENTION_FORMATS = 2 };
 
 /* One GEMM kernel that a GPU library could launch. */
 struct roofline_tile {
@@ -52,11 +52,13 @@ struct roofline_chip {
   bool is_vector_known;
   struct kernel_constants gemm[KERNEL_FORMAT_COUNT]; /* `fit` NULL where nothing was fitted */
   struct kernel_constants pass[2]; /* element-wise kernels of 32 and of 16 bits */
+  struct kernel_constants prefill[ROOFLINE_ATTENTION_FORMATS], decode[ROOFLINE_ATTENTION_FORMATS]; /* bf16, f16 */
   bool has_fits;
   struct kernel_interval unfitted; /* of tasks that data-sheet rules time */
 };
 
 void roofline_fits_init(struct roofline_chip *rc);
+void roofline_attention_init(struct roofline_chip *rc);
 void roofline_chip_init(struct roofline_chip *rc, const struct hw_chip *chip, const struct cost_options *options);
 
 /* A matrix product to run. */
@@ -125,7 +127,7 @@ struct roofline_task {
   uint8_t refused; /* dtype that the chip does not take; NONE else */
   struct kernel_interval interval; /* factors of the time */
   bool is_timed_by_model; /* of kernel/, with fitted constants; else by data-sheet rules */
-  const struct kernel_constants *pass; /* the constants of an element-wise kernel, in the roofline_chip; else NULL */
+  const struct kernel_constants *pass; /* of an element-wise or attention kernel, in the roofline_chip; else NULL */
   bool is_fitted, is_inherited; /* timed with constants measured on the chip, on another one of its family */
   uint64_t vector_dtypes; /* bit per dtype whose arithmetic runs in another type, or far slower than f32 */
 };
@@ -162,6 +164,11 @@ bool roofline_fitted_task(const struct roofline_chip *rc, const struct work_grap
 /* The same for element-wise kernels. False when the task is none or such kernels were not measured. */
 bool roofline_fitted_pass(const struct roofline_chip *rc, const struct work_graph *graph, const struct work_task *task,
                           const struct roofline_traffic *traffic, struct roofline_task *out);
+
+/* The same for attention, forward and backward. False when the task is none or no such kernel was measured. */
+bool roofline_fitted_attention(const struct roofline_chip *rc, const struct work_graph *graph,
+                               const struct work_task *task, const struct roofline_traffic *traffic,
+                               struct roofline_task *out);
 
 /* What one contraction stage asks of the matrix unit. */
 struct roofline_contraction {

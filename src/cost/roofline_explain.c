@@ -178,6 +178,7 @@ void roofline_explain(const struct work_graph *graph, uint32_t task_index, const
     products = 0;
   } else if (estimate.pass != NULL) {
     put_constants(estimate.pass, &estimate.interval, out);
+    products = 0;
   }
   bool is_fitted = estimate.is_timed_by_model;
   for (uint32_t i = 0; i < task->stage_count && products > 0; i++) {

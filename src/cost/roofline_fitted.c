@@ -34,6 +34,7 @@ void roofline_fits_init(struct roofline_chip *rc) {
   /* where no model applies there is no fit either */
   (void)kernel_constants_of(rc->hw, KERNEL_ELEMENTWISE, KERNEL_FORMAT_F32, &rc->pass[0]);
   (void)kernel_constants_of(rc->hw, KERNEL_ELEMENTWISE, KERNEL_FORMAT_F16, &rc->pass[1]);
+  roofline_attention_init(rc);
   for (size_t i = 0; i < sizeof format_rows / sizeof format_rows[0]; i++) {
     enum kernel_format format = (enum kernel_format)format_rows[i].format;
     (void)kernel_constants_of(rc->hw, KERNEL_GEMM, format, &rc->gemm[format]);

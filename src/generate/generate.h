@@ -1,6 +1,8 @@
 /* Programs from configurations: a model's published shapes and a request (decode or prefill step, batch, sequence) become a
  * StableHLO module, unrolled layer by layer. Models are rows of generate_models.def with the source of every number.
  *
+ * Training steps of the same models: generate_training.h.
+ *
  * Path: generate_models (rows) → generate_module (checks, @main) → generate_decoder, _vision, _diffusion (families) →
  * generate_layers (blocks that families share) → generate_build (operations). What a module contains: docs/generate.md. */
 #ifndef RIDGELINE_GENERATE_GENERATE_H
@@ -34,6 +36,13 @@ struct generate_model {
   double norm_epsilon, rope_theta;
   double query_scale; /* scores are divided by the root of this; 0 = the head size */
   double attention_cap, logit_cap; /* cap tanh(x / cap); 0 = none */
+  /* Training only, as the two lines below: a norm of each query and key head; latent attention (DeepSeek-AI 2024,
+   * arXiv:2405.04434): widths of what queries, and keys with values, are made from (0 = plain attention), the part of
+   * head_size that is turned by its position, and the size of values. */
+  bool head_norms;
+  uint32_t query_rank, kv_rank, rope_size, value_size;
+  uint32_t shared_ffn; /* of experts: columns of one more that sees every token; 0 = none. Training only */
+  uint32_t dense_layers, dense_ffn; /* of experts: so many first layers are dense, of other width. Training only */
   uint32_t window; /* of every other layer, from the first: positions seen, the token's own included; 0 = all see all */
   uint32_t side, patch, channels; /* vision, diffusion: images or latents of side x side x channels */
   uint32_t classes;
@@ -42,6 +51,10 @@ struct generate_model {
 };
 /* NULL-terminated. */
 extern const struct generate_model *const generate_models[];
+/* Those whose training runs are published. */
+extern const struct generate_model *const generate_training_models[];
+/* Models with parts that only training steps have (see the fields). */
+bool generate_is_training_only(const struct generate_model *model);
 /* Ignores case. NULL, with E0805 and the names there are, when there is no such model; `diags` may be NULL. */
 const struct generate_model *generate_model_find(const char *name, struct diag_list *diags);
 

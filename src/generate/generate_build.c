@@ -82,6 +82,44 @@ static struct ir_value emit_in(struct generate_builder *b, struct ir_block block
   return op.id != 0 ? ir_op_result(b->m, op, 0) : none;
 }
 
+uint32_t generate_name(struct generate_builder *b, const char *text) {
+  uint32_t id = intern_add_cstr(&b->m->strings, text);
+  b->m->out_of_memory |= id == UINT32_MAX;
+  return id != UINT32_MAX ? id : 0;
+}
+
+struct ir_attr generate_struct(struct generate_builder *b, const char *mnemonic, const uint32_t *pairs,
+                               uint32_t count) {
+  return b->m->out_of_memory ? (struct ir_attr){0} : ir_attr_struct(b->m, mnemonic, pairs, count);
+}
+
+struct ir_attr generate_dict(struct generate_builder *b, const uint32_t *pairs, uint32_t count) {
+  return b->m->out_of_memory ? (struct ir_attr){0} : ir_attr_dict(b->m, pairs, count);
+}
+
+struct ir_attr generate_array(struct generate_builder *b, const struct ir_attr *items, uint32_t count) {
+  return b->m->out_of_memory ? (struct ir_attr){0} : ir_attr_array(b->m, items, count);
+}
+
+void generate_attribute(struct generate_builder *b, const char *name, struct ir_attr attr) {
+  push(b, name, attr);
+}
+
+struct ir_op generate_operation(struct generate_builder *b, struct ir_block block, const struct ir_op_spec *spec) {
+  struct ir_op_spec whole = *spec;
+  whole.attrs = b->pairs;
+  whole.attr_count = b->pair_count / 2;
+  b->pair_count = 0;
+  struct ir_op op =
+      is_whole(b, spec->operands, spec->operand_count) ? ir_op_create(b->m, block, &whole) : (struct ir_op){0};
+  b->m->out_of_memory |= op.id == 0;
+  return op;
+}
+
+struct ir_type generate_type(struct generate_builder *b, enum dtype dtype, struct generate_shape shape) {
+  return tensor(b, dtype, shape);
+}
+
 static struct ir_value emit(struct generate_builder *b, enum ir_opcode opcode, const struct ir_value *operands,
                             uint32_t count, enum dtype dtype, struct generate_shape shape) {
   return emit_in(b, b->block, opcode, operands, count, tensor(b, dtype, shape), NULL);
@@ -207,11 +245,20 @@ static struct ir_region scalar_body(struct generate_builder *b, enum ir_opcode o
   return region;
 }
 
-struct ir_value generate_reduce(struct generate_builder *b, enum ir_opcode opcode, struct ir_value x, uint32_t axis) {
+struct ir_region generate_scalar_body(struct generate_builder *b, enum ir_opcode opcode, enum dtype dtype) {
+  return scalar_body(b, opcode, tensor(b, dtype, SCALAR));
+}
+
+struct ir_value generate_reduce_axes(struct generate_builder *b, enum ir_opcode opcode, struct ir_value x,
+                                     struct generate_shape axes) {
   struct generate_shape from = generate_shape_of(b, x), to = {.rank = 0};
   enum dtype dtype = generate_dtype_of(b, x);
+  uint32_t reduced = 0; /* bit i: axis i */
+  for (uint32_t i = 0; i < axes.rank; i++) {
+    reduced |= UINT32_C(1) << axes.dims[i];
+  }
   for (uint32_t i = 0; i < from.rank; i++) {
-    if (i != axis) {
+    if ((reduced >> i & 1) == 0) {
       to.dims[to.rank++] = from.dims[i];
     }
   }
@@ -221,8 +268,12 @@ struct ir_value generate_reduce(struct generate_builder *b, enum ir_opcode opcod
   }
   struct ir_region region = scalar_body(b, opcode, tensor(b, dtype, SCALAR));
   struct ir_type type = tensor(b, dtype, to);
-  push_list(b, "dimensions", AXES(axis));
+  push_list(b, "dimensions", axes);
   return emit_in(b, b->block, IR_OP_REDUCE, (struct ir_value[]){x, start}, 2, type, &region);
+}
+
+struct ir_value generate_reduce(struct generate_builder *b, enum ir_opcode opcode, struct ir_value x, uint32_t axis) {
+  return generate_reduce_axes(b, opcode, x, AXES(axis));
 }
 
 /* ---- products and indices ---- */

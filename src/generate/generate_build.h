@@ -44,6 +44,22 @@ struct generate_builder {
   uint32_t pairs[12], pair_count; /* attributes of the next operation: name id, attribute id */
 };
 
+/* ---- any operation ---- */
+
+/* The text's id; 0 when memory is exhausted. */
+uint32_t generate_name(struct generate_builder *b, const char *text);
+/* As ir_attr_struct, ir_attr_dict, ir_attr_array; 0 after memory was exhausted, whatever they are given. */
+struct ir_attr generate_struct(struct generate_builder *b, const char *mnemonic, const uint32_t *pairs, uint32_t count);
+struct ir_attr generate_dict(struct generate_builder *b, const uint32_t *pairs, uint32_t count);
+struct ir_attr generate_array(struct generate_builder *b, const struct ir_attr *items, uint32_t count);
+/* An attribute of the next operation. */
+void generate_attribute(struct generate_builder *b, const char *name, struct ir_attr attr);
+/* Appends to `block` (of @main or of a region under construction) an operation with the attributes given so far. */
+struct ir_op generate_operation(struct generate_builder *b, struct ir_block block, const struct ir_op_spec *spec);
+struct ir_type generate_type(struct generate_builder *b, enum dtype dtype, struct generate_shape shape);
+/* (x, y) → opcode(x, y) of scalars, the body of a reduction. */
+struct ir_region generate_scalar_body(struct generate_builder *b, enum ir_opcode opcode, enum dtype dtype);
+
 /* ---- arguments and the function ---- */
 
 /* printf-style names below: one %u at most, the layer. Returns the number of the argument. */
@@ -63,6 +79,8 @@ struct ir_value generate_weight_value(struct generate_builder *b, struct generat
 void generate_result(struct generate_builder *b, struct ir_value value, const char *format, unsigned layer);
 /* Closes the body and adds @main to the module. */
 void generate_end(struct generate_builder *b);
+/* The same under another name; private functions have no names of arguments and results. */
+void generate_end_function(struct generate_builder *b, const char *name, bool is_private);
 void generate_builder_release(struct generate_builder *b);
 
 /* ---- values ---- */
@@ -100,7 +118,10 @@ struct ir_value generate_compare(struct generate_builder *b, const char *directi
 /* x where the predicate, which is broadcast along it, holds, else `otherwise`. */
 struct ir_value generate_select(struct generate_builder *b, struct ir_value predicate, struct generate_shape axes,
                                 struct ir_value x, double otherwise);
-/* ADD or MAXIMUM over one axis, which goes away. */
+/* ADD or MAXIMUM over axes, ascending, which go away. */
+struct ir_value generate_reduce_axes(struct generate_builder *b, enum ir_opcode opcode, struct ir_value x,
+                                     struct generate_shape axes);
+/* The same over one axis. */
 struct ir_value generate_reduce(struct generate_builder *b, enum ir_opcode opcode, struct ir_value x, uint32_t axis);
 
 /* The first `batch` axes of both are batch axes; one axis of each is contracted. Result: batch axes, the rest of x, the rest

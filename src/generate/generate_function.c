@@ -126,22 +126,23 @@ static bool collect(struct generate_builder *b, struct function_parts *parts) {
   return true;
 }
 
-static void add_main(struct generate_builder *b, const struct function_parts *parts) {
+static void add_function(struct generate_builder *b, const char *name, bool is_private,
+                         const struct function_parts *parts) {
   struct ir_module *m = b->m;
   uint32_t inputs = (uint32_t)b->arguments.count, outputs = (uint32_t)b->results.count;
   struct ir_type type = ir_type_list(m, IR_TYPE_FUNCTION, parts->types.data, inputs + outputs, inputs);
-  struct ir_attr values[] = {text_attr(m, "main"), ir_attr_type(m, type), text_attr(m, "public"),
+  struct ir_attr values[] = {text_attr(m, name), ir_attr_type(m, type), text_attr(m, is_private ? "private" : "public"),
                              ir_attr_array(m, parts->arguments.data, inputs),
                              ir_attr_array(m, parts->results.data, outputs)};
   static const char *const keys[] = {"sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs"};
-  uint32_t pairs[10];
-  for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+  uint32_t pairs[10], count = is_private ? 3 : 5;
+  for (size_t i = 0; i < count; i++) {
     pairs[2 * i] = intern_add_cstr(&m->strings, keys[i]);
     pairs[2 * i + 1] = values[i].id;
   }
   struct ir_op_spec end = {.opcode = IR_OP_FUNC_RETURN, .operands = b->results.data, .operand_count = outputs};
   struct ir_op_spec function = {
-      .opcode = IR_OP_FUNC_FUNC, .attrs = pairs, .attr_count = 5, .regions = &b->region, .region_count = 1};
+      .opcode = IR_OP_FUNC_FUNC, .attrs = pairs, .attr_count = count, .regions = &b->region, .region_count = 1};
   if (!m->out_of_memory) {
     (void)ir_op_create(m, b->block, &end);
   }
@@ -150,16 +151,20 @@ static void add_main(struct generate_builder *b, const struct function_parts *pa
   }
 }
 
-void generate_end(struct generate_builder *b) {
+void generate_end_function(struct generate_builder *b, const char *name, bool is_private) {
   struct function_parts parts = {0};
   if (!b->m->out_of_memory && collect(b, &parts)) {
-    add_main(b, &parts);
+    add_function(b, name, is_private, &parts);
   } else {
     b->m->out_of_memory = true;
   }
   vec_release(&parts.types);
   vec_release(&parts.arguments);
   vec_release(&parts.results);
+}
+
+void generate_end(struct generate_builder *b) {
+  generate_end_function(b, "main", false);
 }
 
 void generate_builder_release(struct generate_builder *b) {

@@ -55,8 +55,18 @@ static bool is_too_long(const struct generate_model *model, const struct generat
   return model->positions > 0 && r->sequence > model->positions - model->position_offset;
 }
 
+bool generate_is_training_only(const struct generate_model *model) {
+  bool has_no_positions = model->family == GENERATE_DECODER && model->positions == 0 && model->rope_theta <= 0;
+  bool has_no_norm_biases = model->family == GENERATE_DECODER && model->norm == GENERATE_LAYER_NORM && !model->biases;
+  return model->head_norms || model->kv_rank > 0 || model->shared_ffn > 0 || model->dense_layers > 0 || has_no_positions
+         || has_no_norm_biases;
+}
+
 static bool check_phase(const struct generate_model *model, const struct generate_request *r, struct diag_list *diags) {
   bool is_decoder = model->family == GENERATE_DECODER;
+  if (generate_is_training_only(model)) {
+    return refuse(diags, model, "has only a training step");
+  }
   if (is_decoder == (r->phase == GENERATE_FORWARD)) {
     diag_file(diags, DIAG_E0805_GENERATE, NULL, 0, 0, "%s has no %s step, only %s", model->name, phase_names[r->phase],
               is_decoder ? "decode and prefill" : "forward");

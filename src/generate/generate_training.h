@@ -1,13 +1,20 @@
-/* Training steps from configurations: a decoder (GPT, Llama, mixture of experts) or a ResNet, a way to spread it over
+/* Training steps from configurations: a decoder (GPT, Llama, mixture of experts, latent attention), a way to spread it over
  * devices, and the kernels of a framework become a StableHLO module of one device with explicit collectives.
  *
  * Without a pipeline and with one micro-batch the module has one function @main: the whole step. Else it has one function per
  * place in the pipeline and role in the step, "first_forward", "middle_backward", "last_backward_last", "only_update" (see
- * cluster/step.h for the roles), and the module says how they make a step:
+ * cluster/step.h for the roles; there is a BACKWARD_LAST when gradients are exchanged beside it), and the module says how
+ * they make a step:
  *   ridgeline.step = {schedule = "1f1b", stages = 8 : i64, chunks = 1 : i64, microbatches = 64 : i64, boundary_bytes = ...,
- *                     overlap = "as_written", tokens = ... : i64, model_flops = ... : f64, waits_for_sends = true}
+ *                     overlap = "as_written", tokens = ... : i64, samples = ... : i64, model_flops = ... : f64,
+ *                     waits_for_sends = true}
  * @main modules carry the same attribute with stages = 1. sdy.mesh @mesh names the axes of one stage's devices, slowest
- * first; collectives give their groups by axes (#stablehlo.replica_group_mesh_axes).
+ * first ("replica", "data", "expert", "context", "tensor", those of more than one device); collectives give their groups by
+ * axes (#stablehlo.replica_group_mesh_axes).
+ *
+ * Arguments and results are named by role (jax.arg_info): "weights.", "scales.", "gradients.", "optimizer.", "activations."
+ * (what forward leaves to backward), "boundary", "boundary_gradient", and the inputs "tokens", "targets", "positions",
+ * "key_positions", "seed", "step".
  *
  * Kernels that a framework runs as one are stablehlo.composite operations whose name starts with "kernel." and whose
  * decomposition says what they compute; lowering makes one task of each ("kernel.flash_attention": no scores in memory).
@@ -36,7 +43,8 @@ enum generate_attention {
 };
 /* Whose program it is: how operations are grouped into kernels and how communication is ordered. */
 enum generate_framework {
-  GENERATE_XLA, /* as JAX exports it: the compiler fuses and schedules */
+  GENERATE_XLA, /* as JAX exports it: the compiler fuses and schedules. A Llama step with plain attention, CONTRACTIONS and
+                   PARAMETERS on data ranks alone is MaxText's, operation by operation */
   GENERATE_MEGATRON, /* PyTorch with Megatron-LM's fused kernels; overlap as written */
   GENERATE_EAGER /* PyTorch, operation by operation */
 };
@@ -60,6 +68,8 @@ struct generate_training {
   enum dtype compute; /* BF16, F16, F32: activations and weights in products */
   enum dtype products; /* NONE = compute; F8E4M3FN, F4E2M1FN: linear layers quantise their operands first */
   enum dtype gradients; /* of the exchange and accumulation: F32 or compute */
+  double dropout; /* of the embedding, both branches of a layer and, unless attention is flash, scores; 0 = none */
+  bool clip_gradients; /* by the norm of all of a stage's */
   bool overlap_gradients, overlap_parameters, overlap_tensor; /* explicit start and done around other work */
 };
 

@@ -30,9 +30,10 @@ enum hw_wrap {
   HW_WRAP_AT_SIZE, /* only where this dimension has wrap_size devices (TPU v5e, v6e: 16) */
   HW_WRAP_MULTIPLES /* only where all ring dimensions are multiples of wrap_size (TPU v4, v5p: 4) */
 };
+const char *hw_wrap_name(enum hw_wrap wrap);
 
 struct hw_dimension {
-  const char *name; /* "nvlink", "ici.x", "infiniband" */
+  const char *name; /* "nvlink", "ici.x", "network" */
   enum hw_fabric fabric;
   uint32_t size; /* devices, or whole inner dimensions, that one instance joins at most; 0 = any number */
   double link_Bps;
@@ -79,9 +80,14 @@ void hw_clusters_release(struct hw_clusters *clusters);
 enum status hw_cluster_load(struct hw_clusters *clusters, const char *path, const char *directory,
                             const struct hw_database *chips, struct diag_list *diags,
                             const struct hw_cluster **cluster);
+/* The same from a text in memory; nothing of `source` is kept. */
+enum status hw_cluster_parse(struct hw_clusters *clusters, const struct source *source, const char *directory,
+                             const struct hw_database *chips, struct diag_list *diags,
+                             const struct hw_cluster **cluster);
 /* By id or alias; case-insensitive, '-' equal to '_'. NULL and a diagnostic with near names when unknown. */
 const struct hw_cluster *hw_clusters_find(const struct hw_clusters *clusters, const char *name,
                                           struct diag_list *diags);
+const struct hw_field *hw_cluster_field(const struct hw_cluster *cluster, const char *key);
 /* The number of a field; false when absent or not a number. */
 bool hw_cluster_number(const struct hw_cluster *cluster, const char *key, double *value);
 /* Errors a file cannot show: rings without links, a taper above 1, a chip without the rates prediction needs. */
@@ -93,15 +99,20 @@ struct hw_slice {
   bool wraps[HW_DIMENSIONS_MAX]; /* RING: closed */
   uint64_t devices; /* product */
 };
-/* `devices` devices of the cluster. `shape` ("4x4x8", innermost first; may leave out outer ones) or NULL: switches and
- * trees are filled innermost first; rings take the first of the cluster's shapes with as many devices, else the most cubic.
- * Diagnostics in the user's terms: too few devices in the cluster, a number that does not fill whole nodes, a shape that is
- * larger than the dimensions. */
+/* `devices` devices of the cluster; 0 = as many as `shape` has. `shape` ("4x4x8" or "4 x 4 x 8", innermost first; may leave
+ * out outer dimensions) fits when its sizes do. Where devices are cores of a chip, a shape counts chips, as the vendor
+ * writes it ("4x4" of a TPU v3 is 32 cores), unless only a count of devices agrees with `devices`.
+ * Without a shape (NULL): the first of the cluster's shapes with as many devices. Else dimensions are filled innermost first:
+ * switches, meshes and trees whole; consecutive rings as one box, whose sizes are a named shape, multiples of wrap_size
+ * (HW_WRAP_MULTIPLES), or, on a cluster that names no shapes, the most cubic ones. A program larger than a box takes the
+ * fewest equal boxes.
+ * E0314 in the user's terms: too few devices in the cluster, a number that fills no slice and the nearest that do, a shape
+ * that is larger than the dimensions. A ring that stays open is no error: `wraps` says so. */
 enum status hw_slice_of(const struct hw_cluster *cluster, uint64_t devices, const char *shape, struct diag_list *diags,
                         struct hw_slice *slice);
 /* Coordinate of a device along each dimension. */
 void hw_slice_coordinates(const struct hw_slice *slice, uint64_t device, uint32_t coordinates[HW_DIMENSIONS_MAX]);
-/* "8 x 16", innermost first, without unused outer dimensions. */
+/* "8 x 16", innermost first, without unused outer dimensions; a shape for hw_slice_of. */
 void hw_slice_text(const struct hw_slice *slice, const struct hw_cluster *cluster, char *text, size_t capacity);
 
 #endif

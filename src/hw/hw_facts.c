@@ -1,4 +1,4 @@
-/* One fact of a chip file: value, unit, kind, source, and the values other sources give. */
+/* One fact of a chip or cluster file: value, unit, kind, source, and the values other sources give. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -285,7 +285,7 @@ static bool read_disputed(struct fact_context *c, const struct hw_node *map, str
   for (const struct hw_node *n = list->first; n != NULL; n = n->next) {
     count++;
   }
-  struct hw_fact *facts = arena_calloc(&c->l->db->arena, count, sizeof *facts);
+  struct hw_fact *facts = arena_calloc(c->l->arena, count, sizeof *facts);
   if (facts == NULL) {
     return false;
   }
@@ -308,10 +308,13 @@ static bool read_disputed(struct fact_context *c, const struct hw_node *map, str
 static bool read_field(struct hw_loader *l, struct hw_document *d, const struct hw_node *node,
                        struct hw_fact_row *row) {
   static const char *const keys[] = {"value", "unit", "kind", "source", "note", "chosen", "disputed"};
-  struct fact_context c = {.l = l, .d = d, .key = node->key, .typed = hw_field_row_find(node->key)};
+  struct fact_context c = {.l = l, .d = d, .key = node->key, .typed = l->form->find_row(node->key)};
   if (node->kind != HW_NODE_MAP) {
     diag_at(l->diags, DIAG_E0304_SOURCE, &d->source, node->offset, "'%s' must give value, unit, kind and source",
             node->key);
+    return false;
+  }
+  if (l->form->check_key != NULL && !l->form->check_key(l, d, node)) {
     return false;
   }
   struct hw_field *field = &row->field;

@@ -52,7 +52,25 @@ static const struct hw_chip *find(const struct hw_database *db, const char *name
 
 enum { MAX_SUGGESTIONS = 4 };
 
-/* The nearest name by spelling, then names that contain the text. */
+void hw_put_near_names(struct strbuf *out, const char *name, const char *const *names, size_t name_count) {
+  char folded[64] = {0};
+  for (size_t i = 0; i + 1 < sizeof folded && name[i] != '\0'; i++) {
+    folded[i] = (char)tolower((unsigned char)name[i]);
+  }
+  const char *near = nearest_name(folded, names, name_count);
+  size_t count = 0;
+  if (near != NULL) {
+    strbuf_printf(out, "'%s'", near);
+    count++;
+  }
+  for (size_t i = 0; i < name_count && count < MAX_SUGGESTIONS && strlen(folded) >= 2; i++) {
+    if (names[i] != near && strstr(names[i], folded) != NULL) {
+      strbuf_printf(out, "%s'%s'", count > 0 ? ", " : "", names[i]);
+      count++;
+    }
+  }
+}
+
 static void report_unknown(const struct hw_database *db, const char *name, struct diag_list *diags) {
   VEC(const char *) names = {0};
   for (size_t i = 0; i < db->chips.count; i++) {
@@ -61,24 +79,9 @@ static void report_unknown(const struct hw_database *db, const char *name, struc
       (void)vec_push(&names, db->chips.data[i].aliases[k]);
     }
   }
-  char folded[64] = {0};
-  for (size_t i = 0; i + 1 < sizeof folded && name[i] != '\0'; i++) {
-    folded[i] = (char)tolower((unsigned char)name[i]);
-  }
-  const char *near = nearest_name(folded, names.data, names.count);
   struct strbuf text = {0};
-  size_t count = 0;
-  if (near != NULL) {
-    strbuf_printf(&text, "'%s'", near);
-    count++;
-  }
-  for (size_t i = 0; i < names.count && count < MAX_SUGGESTIONS && strlen(folded) >= 2; i++) {
-    if (names.data[i] != near && strstr(names.data[i], folded) != NULL) {
-      strbuf_printf(&text, "%s'%s'", count > 0 ? ", " : "", names.data[i]);
-      count++;
-    }
-  }
-  if (count > 0) {
+  hw_put_near_names(&text, name, names.data, names.count);
+  if (text.length > 0) {
     diag_at(diags, DIAG_E0307_UNKNOWN_CHIP, NULL, 0, "there is no chip '%s'; did you mean %s?", name,
             strbuf_text(&text));
   } else {
@@ -181,13 +184,13 @@ const char *hw_database_near_group(const struct hw_database *db, const char *gro
   return near;
 }
 
-const struct hw_field *hw_chip_field(const struct hw_chip *chip, const char *key) {
-  size_t low = 0, high = chip->field_count;
+const struct hw_field *hw_field_find(const struct hw_field *fields, size_t count, const char *key) {
+  size_t low = 0, high = count;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
-    int order = strcmp(chip->fields[middle].key, key);
+    int order = strcmp(fields[middle].key, key);
     if (order == 0) {
-      return &chip->fields[middle];
+      return &fields[middle];
     }
     if (order < 0) {
       low = middle + 1;
@@ -196,6 +199,10 @@ const struct hw_field *hw_chip_field(const struct hw_chip *chip, const char *key
     }
   }
   return NULL;
+}
+
+const struct hw_field *hw_chip_field(const struct hw_chip *chip, const char *key) {
+  return hw_field_find(chip->fields, chip->field_count, key);
 }
 
 bool hw_chip_number(const struct hw_chip *chip, const char *key, double *value) {

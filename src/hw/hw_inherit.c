@@ -1,4 +1,4 @@
-/* What a chip or family file inherits: finding the parent's file, reading it once, and putting its facts below the
+/* What a chip, cluster or family file inherits: finding the parent's file, reading it once, and putting its facts below the
  * document's own. A chip inherits a family, another chip, or, when it names nothing, the defaults of its kind. */
 #include <dirent.h>
 #include <errno.h>
@@ -28,12 +28,12 @@ static int compare_paths(const void *a, const void *b) {
   return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Folders beside those of the vendors that hold no chips. */
+/* Folders beside those of the vendors that hold no chips, and the one beside clusters. */
 static bool is_reserved(const char *folder) {
-  return strcmp(folder, "families") == 0 || strcmp(folder, "calibrated") == 0;
+  return strcmp(folder, "families") == 0 || strcmp(folder, "calibrated") == 0 || strcmp(folder, "clusters") == 0;
 }
 
-/* Appends the .yaml files below `directory`, families and calibrations left out. */
+/* Appends the .yaml files below `directory` without the reserved folders. */
 static enum status list_files(struct hw_loader *l, const char *directory, unsigned depth) {
   DIR *dir = opendir(directory);
   if (dir == NULL) {
@@ -48,7 +48,7 @@ static enum status list_files(struct hw_loader *l, const char *directory, unsign
     }
     struct strbuf text = {0};
     strbuf_printf(&text, "%s/%s", directory, e->d_name);
-    char *path = text.failed ? NULL : arena_strndup(&l->db->arena, strbuf_text(&text), text.length);
+    char *path = text.failed ? NULL : arena_strndup(l->arena, strbuf_text(&text), text.length);
     strbuf_release(&text);
     struct stat info;
     if (path == NULL) {
@@ -57,7 +57,7 @@ static enum status list_files(struct hw_loader *l, const char *directory, unsign
       if (depth < 3 && !(depth == 0 && is_reserved(e->d_name))) {
         status = list_files(l, path, depth + 1);
       }
-    } else if (ends_with(path, ".yaml") && !vec_push(&l->chip_paths, path)) {
+    } else if (ends_with(path, ".yaml") && !vec_push(&l->paths, path)) {
       status = STATUS_MEMORY;
     }
   }
@@ -65,13 +65,13 @@ static enum status list_files(struct hw_loader *l, const char *directory, unsign
   return status;
 }
 
-enum status hw_list_chips(struct hw_loader *l) {
-  if (l->chip_paths.count > 0) {
+enum status hw_list_files(struct hw_loader *l) {
+  if (l->paths.count > 0) {
     return STATUS_OK;
   }
   enum status status = list_files(l, l->directory, 0);
-  if (l->chip_paths.count > 0) {
-    qsort(l->chip_paths.data, l->chip_paths.count, sizeof l->chip_paths.data[0], compare_paths);
+  if (l->paths.count > 0) {
+    qsort(l->paths.data, l->paths.count, sizeof l->paths.data[0], compare_paths);
   }
   return status;
 }
@@ -96,7 +96,7 @@ static const char *name_of(struct hw_loader *l, const char *path) {
 static char *family_path(struct hw_loader *l, const char *name) {
   struct strbuf text = {0};
   strbuf_printf(&text, "%s/families/%s.yaml", l->directory, name);
-  char *path = text.failed ? NULL : arena_strndup(&l->db->arena, strbuf_text(&text), text.length);
+  char *path = text.failed ? NULL : arena_strndup(l->arena, strbuf_text(&text), text.length);
   strbuf_release(&text);
   return path;
 }
@@ -106,19 +106,19 @@ static bool exists(const char *path) {
   return stat(path, &info) == 0;
 }
 
-/* The path of the chip `name`, NULL when there is none: a chip's file is named after its id. */
-static const char *chip_path(struct hw_loader *l, const char *name) {
-  for (size_t i = 0; i < l->chip_paths.count; i++) {
-    const char *found = name_of(l, l->chip_paths.data[i]);
+/* The path of the chip or cluster `name`, NULL when there is none: a file is named after its id. */
+static const char *path_of(struct hw_loader *l, const char *name) {
+  for (size_t i = 0; i < l->paths.count; i++) {
+    const char *found = name_of(l, l->paths.data[i]);
     if (found != NULL && strcmp(found, name) == 0) {
-      return l->chip_paths.data[i];
+      return l->paths.data[i];
     }
   }
   return NULL;
 }
 
 static void report_unknown(struct hw_loader *l, const struct hw_document *child, size_t offset) {
-  const struct hw_chip *alias = hw_database_find(l->db, child->inherit, NULL);
+  const struct hw_chip *alias = l->db != NULL ? hw_database_find(l->db, child->inherit, NULL) : NULL;
   if (alias != NULL) {
     diag_at(l->diags, DIAG_E0306_INHERIT, &child->source, offset,
             "'%s' is a short name; what is inherited goes by its id, '%s'", child->inherit, alias->id);
@@ -137,13 +137,13 @@ static void report_unknown(struct hw_loader *l, const struct hw_document *child,
   if (dir != NULL) {
     (void)closedir(dir);
   }
-  for (size_t i = 0; i < l->chip_paths.count; i++) {
-    const char *name = name_of(l, l->chip_paths.data[i]);
+  for (size_t i = 0; i < l->paths.count; i++) {
+    const char *name = name_of(l, l->paths.data[i]);
     if (name != NULL) {
       (void)vec_push(&names, name);
     }
   }
-  diag_at(l->diags, DIAG_E0306_INHERIT, &child->source, offset, "there is no family or chip '%s' in %s%s",
+  diag_at(l->diags, DIAG_E0306_INHERIT, &child->source, offset, "there is no family or %s '%s' in %s%s", l->form->noun,
           child->inherit, l->directory, hw_suggestion(l, child->inherit, names.data, names.count));
   vec_release(&names);
   strbuf_release(&path);
@@ -153,8 +153,8 @@ static void report_unknown(struct hw_loader *l, const struct hw_document *child,
 static enum status find_parent(struct hw_loader *l, const struct hw_document *child, size_t offset, bool *is_family,
                                const char **path) {
   if (!hw_is_identifier(child->inherit)) {
-    diag_at(l->diags, DIAG_E0306_INHERIT, &child->source, offset, "'%s' is not the name of a family or chip",
-            child->inherit);
+    diag_at(l->diags, DIAG_E0306_INHERIT, &child->source, offset, "'%s' is not the name of a family or %s",
+            child->inherit, l->form->noun);
     return STATUS_INPUT;
   }
   *path = family_path(l, child->inherit);
@@ -166,11 +166,11 @@ static enum status find_parent(struct hw_loader *l, const struct hw_document *ch
     return STATUS_OK;
   }
   /* a chip's facts would be those of one chip only: families stay above chips */
-  enum status listed = child->is_family ? STATUS_INPUT : hw_list_chips(l);
+  enum status listed = child->is_family ? STATUS_INPUT : hw_list_files(l);
   if (listed == STATUS_MEMORY) {
     return listed;
   }
-  *path = listed == STATUS_OK ? chip_path(l, child->inherit) : NULL;
+  *path = listed == STATUS_OK ? path_of(l, child->inherit) : NULL;
   if (*path == NULL) {
     report_unknown(l, child, offset);
     return STATUS_INPUT;
@@ -187,7 +187,7 @@ static enum status check_parent(struct hw_loader *l, const struct hw_document *c
   }
   if (is_new && parent->is_good && strcmp(parent->id, child->inherit) != 0) {
     diag_at(l->diags, DIAG_E0306_INHERIT, &parent->source, hw_node_child(parent->root, "id")->offset,
-            "the %s in '%s' calls itself '%s'", parent->is_family ? "family" : "chip", parent->path, parent->id);
+            "the %s in '%s' calls itself '%s'", parent->is_family ? "family" : l->form->noun, parent->path, parent->id);
     parent->is_good = false;
     return STATUS_INPUT;
   }
@@ -201,7 +201,7 @@ static enum status check_parent(struct hw_loader *l, const struct hw_document *c
   for (const struct hw_document *p = parent; p != NULL; p = p->parent) {
     if (child->id != NULL && strcmp(p->id, child->id) == 0) {
       diag_at(l->diags, DIAG_E0306_INHERIT, &child->source, hw_node_child(child->root, "id")->offset,
-              "'%s' is the id of what is inherited; a chip needs an id of its own", child->id);
+              "'%s' is the id of what is inherited; a %s needs an id of its own", child->id, l->form->noun);
       return STATUS_INPUT;
     }
   }
@@ -253,23 +253,6 @@ static enum status load_defaults(struct hw_loader *l, struct hw_document *child)
   return STATUS_OK;
 }
 
-/* A chip that inherits a chip need not repeat its kind and vendor. */
-static enum status complete_head(struct hw_loader *l, struct hw_document *d) {
-  const struct hw_document *parent = d->parent;
-  if (!d->has_kind && parent != NULL && parent->has_kind) {
-    d->kind = parent->kind;
-    d->has_kind = true;
-  }
-  if (d->vendor == NULL && parent != NULL) {
-    d->vendor = parent->vendor;
-  }
-  if (d->is_family || (d->has_kind && d->vendor != NULL)) {
-    return STATUS_OK;
-  }
-  diag_at(l->diags, DIAG_E0302_FIELD, &d->source, d->root->offset, "'%s' is missing", d->has_kind ? "vendor" : "kind");
-  return STATUS_INPUT;
-}
-
 static int compare_rows(const void *a, const void *b) {
   return strcmp(((const struct hw_fact_row *)a)->field.key, ((const struct hw_fact_row *)b)->field.key);
 }
@@ -312,7 +295,7 @@ enum status hw_inherit(struct hw_loader *l, struct hw_document *d) {
     status = load_defaults(l, d);
   }
   if (status == STATUS_OK) {
-    status = complete_head(l, d);
+    status = l->form->complete_head(l, d);
   }
   return status == STATUS_OK ? merge(d, d->parent) : status;
 }

@@ -2,6 +2,7 @@
 #ifndef RIDGELINE_HW_HW_INTERNAL_H
 #define RIDGELINE_HW_HW_INTERNAL_H
 
+#include "base/strbuf.h"
 #include "hw/hw.h"
 #include "hw/hw_yaml.h"
 
@@ -20,6 +21,7 @@ enum hw_unit_class {
   HW_UNIT_CYCLES,
   HW_UNIT_PER_CLOCK,
   HW_UNIT_ELK_RATE,
+  HW_UNIT_PRICE,
   HW_UNIT_COUNT
 };
 
@@ -80,5 +82,10 @@ const char *const *hw_engine_type_names(size_t *count);
 bool hw_chip_find_missing(struct hw_chip *chip, struct arena *arena);
 
 bool hw_name_equal(const char *a, const char *b);
+/* The field of that key in fields sorted by key, or NULL. */
+const struct hw_field *hw_field_find(const struct hw_field *fields, size_t count, const char *key);
+/* Writes up to four of `names` that `name` was perhaps meant to be, quoted and with commas: the nearest by spelling, then
+ * those that contain it. "" when there is none. */
+void hw_put_near_names(struct strbuf *out, const char *name, const char *const *names, size_t count);
 
 #endif

@@ -1,5 +1,6 @@
-/* Chip files to facts: documents are read through hw_yaml, checked field by field, merged with what they inherit
- * (hw_inherit.c), and become chips. Everything a message may point at keeps its place; memory of the results is the database's arena. */
+/* Files to facts: documents are read through hw_yaml, checked field by field, merged with what they inherit (hw_inherit.c),
+ * and become chips here and clusters in hw_cluster.c. Everything a message may point at keeps its place; memory of the
+ * results is the loader's arena. */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -13,7 +14,7 @@
 #include "hw/hw_load.h"
 
 char *hw_keep(struct hw_loader *l, const char *text) {
-  return text != NULL ? arena_strndup(&l->db->arena, text, strlen(text)) : NULL;
+  return text != NULL ? arena_strndup(l->arena, text, strlen(text)) : NULL;
 }
 
 /* "; did you mean 'x'?" or "". */
@@ -43,7 +44,7 @@ static enum status read_text(struct hw_loader *l, const char *path, struct sourc
   /* one byte more than the limit, so that hw_yaml_read sees that it is exceeded */
   size_t size = info.st_size > HW_YAML_MAX_BYTES ? HW_YAML_MAX_BYTES + 1 : (size_t)info.st_size;
   char *text = arena_alloc(&l->scratch, size + 1);
-  char *name = arena_strndup(&l->db->arena, path, strlen(path));
+  char *name = arena_strndup(l->arena, path, strlen(path));
   size_t length = text != NULL ? fread(text, 1, size, file) : 0;
   (void)fclose(file);
   if (text == NULL || name == NULL) {
@@ -54,13 +55,12 @@ static enum status read_text(struct hw_loader *l, const char *path, struct sourc
   return STATUS_OK;
 }
 
-/* The scalar below `key`, or NULL; a message when it is there but not a word, or required and absent. */
-static const char *scalar(struct hw_loader *l, const struct hw_document *d, const struct hw_node *map, const char *key,
-                          bool is_required, bool *is_good) {
-  const struct hw_node *node = hw_node_child(map, key);
+const struct hw_node *hw_scalar(struct hw_loader *l, const struct hw_document *d, const char *key, bool is_required,
+                                bool *is_good) {
+  const struct hw_node *node = hw_node_child(d->root, key);
   if (node == NULL) {
     if (is_required) {
-      diag_at(l->diags, DIAG_E0302_FIELD, &d->source, map->offset, "'%s' is missing", key);
+      diag_at(l->diags, DIAG_E0302_FIELD, &d->source, d->root->offset, "'%s' is missing", key);
       *is_good = false;
     }
     return NULL;
@@ -70,7 +70,14 @@ static const char *scalar(struct hw_loader *l, const struct hw_document *d, cons
     *is_good = false;
     return NULL;
   }
-  return node->text;
+  return node;
+}
+
+/* The text of hw_scalar, or NULL. */
+static const char *scalar(struct hw_loader *l, const struct hw_document *d, const char *key, bool is_required,
+                          bool *is_good) {
+  const struct hw_node *node = hw_scalar(l, d, key, is_required, is_good);
+  return node != NULL ? node->text : NULL;
 }
 
 bool hw_known_keys(struct hw_loader *l, const struct hw_document *d, const struct hw_node *map, const char *what,
@@ -92,7 +99,7 @@ bool hw_known_keys(struct hw_loader *l, const struct hw_document *d, const struc
 
 static bool read_kind(struct hw_loader *l, struct hw_document *d) {
   bool is_good = true;
-  const char *text = scalar(l, d, d->root, "kind", false, &is_good);
+  const char *text = scalar(l, d, "kind", false, &is_good);
   if (text == NULL) {
     return is_good;
   }
@@ -144,23 +151,24 @@ static bool read_aliases(struct hw_loader *l, struct hw_document *d) {
 }
 
 static bool read_head(struct hw_loader *l, struct hw_document *d) {
-  static const char *const keys[] = {"id", "name", "vendor", "kind", "inherit", "aliases", "sources", "fields"};
+  char what[32];
+  (void)snprintf(what, sizeof what, "a %s file", l->form->noun);
   if (d->root->kind != HW_NODE_MAP) {
-    diag_at(l->diags, DIAG_E0301_YAML, &d->source, d->root->offset,
-            "a chip file is a map with 'id', 'name', 'fields', ...");
+    diag_at(l->diags, DIAG_E0301_YAML, &d->source, d->root->offset, "%s is a map with 'id', 'name', 'fields', ...",
+            what);
     return false;
   }
-  bool is_good = hw_known_keys(l, d, d->root, "a chip file", keys, sizeof keys / sizeof keys[0]);
-  d->id = hw_keep(l, scalar(l, d, d->root, "id", true, &is_good));
-  d->name = hw_keep(l, scalar(l, d, d->root, "name", !d->is_family, &is_good));
-  d->vendor = hw_keep(l, scalar(l, d, d->root, "vendor", false, &is_good));
-  d->inherit = scalar(l, d, d->root, "inherit", false, &is_good);
+  bool is_good = hw_known_keys(l, d, d->root, what, l->form->keys, l->form->key_count);
+  d->id = hw_keep(l, scalar(l, d, "id", true, &is_good));
+  d->name = hw_keep(l, scalar(l, d, "name", !d->is_family, &is_good));
+  d->vendor = hw_keep(l, scalar(l, d, "vendor", false, &is_good));
+  d->inherit = scalar(l, d, "inherit", false, &is_good);
   if (d->id != NULL && !hw_is_identifier(d->id)) {
     diag_at(l->diags, DIAG_E0303_VALUE, &d->source, hw_node_child(d->root, "id")->offset,
             "'id' is written with lower-case letters, digits, '-' and '_'");
     is_good = false;
   }
-  is_good = read_kind(l, d) && is_good;
+  is_good = l->form->read_head(l, d) && is_good;
   is_good = read_aliases(l, d) && is_good;
   const struct hw_node *fields = hw_node_child(d->root, "fields");
   if (fields == NULL || fields->kind != HW_NODE_MAP) {
@@ -198,7 +206,7 @@ enum status hw_load_document(struct hw_loader *l, const char *path, bool is_fami
   d->is_family = is_family;
   d->is_open = true;
   enum status status = read_document(l, d);
-  if (l->db->arena.is_exhausted || l->scratch.is_exhausted) {
+  if (l->arena->is_exhausted || l->scratch.is_exhausted) {
     status = STATUS_MEMORY; /* what could not be kept counts as wrong in between */
   }
   d->is_open = false;
@@ -207,8 +215,33 @@ enum status hw_load_document(struct hw_loader *l, const char *path, bool is_fami
   return status;
 }
 
+/* A chip that inherits a chip need not repeat its kind and vendor. */
+static enum status complete_chip_head(struct hw_loader *l, struct hw_document *d) {
+  const struct hw_document *parent = d->parent;
+  if (!d->has_kind && parent != NULL && parent->has_kind) {
+    d->kind = parent->kind;
+    d->has_kind = true;
+  }
+  if (d->vendor == NULL && parent != NULL) {
+    d->vendor = parent->vendor;
+  }
+  if (d->is_family || (d->has_kind && d->vendor != NULL)) {
+    return STATUS_OK;
+  }
+  diag_at(l->diags, DIAG_E0302_FIELD, &d->source, d->root->offset, "'%s' is missing", d->has_kind ? "vendor" : "kind");
+  return STATUS_INPUT;
+}
+
+static const char *const chip_keys[] = {"id", "name", "vendor", "kind", "inherit", "aliases", "sources", "fields"};
+static const struct hw_form chip_form = {.noun = "chip",
+                                         .keys = chip_keys,
+                                         .key_count = sizeof chip_keys / sizeof chip_keys[0],
+                                         .read_head = read_kind,
+                                         .complete_head = complete_chip_head,
+                                         .find_row = hw_field_row_find};
+
 static enum status make_chip(struct hw_loader *l, struct hw_document *d, struct hw_chip *chip) {
-  struct arena *arena = &l->db->arena;
+  struct arena *arena = l->arena;
   size_t parent_count = 0;
   for (const struct hw_document *p = d->parent; p != NULL; p = p->parent) {
     parent_count++;
@@ -248,18 +281,19 @@ static enum status make_chip(struct hw_loader *l, struct hw_document *d, struct 
   return hw_chip_find_missing(chip, arena) ? STATUS_OK : STATUS_MEMORY;
 }
 
-static void loader_init(struct hw_loader *l, struct hw_database *db, const char *directory, struct diag_list *diags) {
-  *l = (struct hw_loader){.db = db, .directory = directory, .diags = diags};
+void hw_loader_init(struct hw_loader *l, const struct hw_form *form, struct arena *arena, const char *directory,
+                    struct diag_list *diags) {
+  *l = (struct hw_loader){.form = form, .arena = arena, .directory = directory, .diags = diags};
   arena_init(&l->scratch, 0);
 }
 
-static void loader_release(struct hw_loader *l) {
+void hw_loader_release(struct hw_loader *l) {
   for (size_t i = 0; i < l->documents.count; i++) {
     vec_release(&l->documents.data[i]->rows);
     vec_release(&l->documents.data[i]->aliases);
   }
   vec_release(&l->documents);
-  vec_release(&l->chip_paths);
+  vec_release(&l->paths);
   arena_release(&l->scratch);
 }
 
@@ -307,10 +341,11 @@ enum status hw_database_load(struct hw_database *db, const char *directory, stru
   *db = (struct hw_database){0};
   arena_init(&db->arena, 0);
   struct hw_loader l;
-  loader_init(&l, db, directory, diags);
-  enum status result = hw_list_chips(&l);
-  for (size_t i = 0; i < l.chip_paths.count && result != STATUS_MEMORY; i++) {
-    enum status status = load_chip(&l, l.chip_paths.data[i]);
+  hw_loader_init(&l, &chip_form, &db->arena, directory, diags);
+  l.db = db;
+  enum status result = hw_list_files(&l);
+  for (size_t i = 0; i < l.paths.count && result != STATUS_MEMORY; i++) {
+    enum status status = load_chip(&l, l.paths.data[i]);
     if (status != STATUS_OK) {
       result = status == STATUS_MEMORY ? STATUS_MEMORY : STATUS_INPUT;
     }
@@ -325,7 +360,7 @@ enum status hw_database_load(struct hw_database *db, const char *directory, stru
   if (result == STATUS_MEMORY) {
     diag_at(diags, DIAG_E0007_MEMORY, NULL, 0, "out of memory while reading '%s'", directory);
   }
-  loader_release(&l);
+  hw_loader_release(&l);
   return result;
 }
 
@@ -340,7 +375,8 @@ static enum status load_single(struct hw_database *db, const char *path, const s
                                const char *directory, struct diag_list *diags, const struct hw_chip **chip) {
   *chip = NULL;
   struct hw_loader l;
-  loader_init(&l, db, directory, diags);
+  hw_loader_init(&l, &chip_form, &db->arena, directory, diags);
+  l.db = db;
   struct hw_document *d = NULL;
   struct hw_chip *made = NULL;
   enum status status = hw_load_document(&l, path, false, text, &d);
@@ -352,7 +388,7 @@ static enum status load_single(struct hw_database *db, const char *path, const s
   if (status == STATUS_MEMORY) {
     diag_at(diags, DIAG_E0007_MEMORY, NULL, 0, "out of memory while reading '%s'", path);
   }
-  loader_release(&l);
+  hw_loader_release(&l);
   *chip = status == STATUS_OK ? made : NULL;
   return status;
 }

@@ -11,7 +11,7 @@
 
 enum hlo_slot_state {
   HLO_SLOT_VALUES,
-  HLO_SLOT_FUTURE, /* one leaf, a future: what a -start gives */
+  HLO_SLOT_FUTURE, /* what a -start gives: a leaf that is a future, or one per operand */
   HLO_SLOT_STARTED /* leaves of what the -done will give */
 };
 

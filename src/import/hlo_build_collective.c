@@ -84,7 +84,8 @@ bool build_collective(struct hlo_builder *b, struct hlo_frame *f, const struct h
 static bool build_each(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_instruction *in,
                        hlo_build_fn *build_one) {
   const struct hlo_shape *shape = result_of(b, in);
-  struct hlo_slot whole = {(uint32_t)b->leaves.count, in->operand_count, HLO_SLOT_VALUES};
+  const bool is_async = b->is_async; /* then each is started on its own */
+  struct hlo_slot whole = {(uint32_t)b->leaves.count, in->operand_count, is_async ? HLO_SLOT_FUTURE : HLO_SLOT_VALUES};
   bool ok = true;
   if (in->operand_count == 1) {
     return build_one(b, f, in);
@@ -93,13 +94,13 @@ static bool build_each(struct hlo_builder *b, struct hlo_frame *f, const struct 
     return hlo_fail(b, DIAG_E0205_RESULT_TYPE, place(b, in), "the result of '%s' must be a tuple of %u arrays",
                     b->row->name, in->operand_count);
   }
-  b->is_async = false; /* what is started stands in one region: made here instead */
   for (uint32_t i = 0; i < in->operand_count && ok; i++) {
     if (hlo_slot_of(b, f, in, i).count != 1) {
       return hlo_fail(b, DIAG_E0204_OPERAND_TYPE, place(b, in), "an operand of '%s' must be an array", b->row->name);
     }
     b->result_shape = shape->parts[i];
     b->only = i;
+    b->is_async = is_async;
     ok = build_one(b, f, in);
   }
   b->result_shape = NULL;
@@ -235,8 +236,14 @@ bool build_async_start(struct hlo_builder *b, struct hlo_frame *f, const struct 
     b->result_shape = NULL;
     return ok && hlo_mark_started(b, f, in);
   }
+  /* several operands become several operations, which a region of async_start may not hold: mhlo's form names a function */
+  const bool is_named =
+      root->operand_count > 1 && (row->build == build_reduce_scatter || row->build == build_collective_permute);
   struct ir_region region;
-  if (!hlo_region(b, f, index, NULL, NULL, &region) || !hlo_push_operands(b, f, in)) {
+  uint32_t name = is_named ? intern_add_cstr(&b->m->strings, "mhlo.async_start") : 0;
+  bool is_ready = is_named ? hlo_push_attr(b, "called_computation", hlo_function(b, index))
+                           : hlo_region(b, f, index, NULL, NULL, &region);
+  if (!is_ready || !hlo_ok(b, name != UINT32_MAX) || !hlo_push_operands(b, f, in)) {
     return false;
   }
   b->types.count = 0;
@@ -245,14 +252,18 @@ bool build_async_start(struct hlo_builder *b, struct hlo_frame *f, const struct 
   }
   struct ir_type future = ir_type_list(b->m, IR_TYPE_FUTURE, b->types.data, (uint32_t)b->types.count, 0);
   struct ir_op_spec spec = {.opcode = IR_OP_ASYNC_START,
+                            .name = name,
                             .operands = b->operands.data,
                             .operand_count = (uint32_t)b->operands.count,
                             .result_types = &future,
                             .result_count = 1,
-                            .regions = &region,
-                            .region_count = 1,
+                            .attrs = b->pairs.data,
+                            .attr_count = (uint32_t)b->pairs.count / 2,
+                            .regions = is_named ? NULL : &region,
+                            .region_count = !is_named,
                             .offset = in->offset};
   struct ir_op op = ir_op_create(b->m, f->block, &spec);
+  b->operands.count = b->pairs.count = 0;
   struct hlo_slot slot = {(uint32_t)b->leaves.count, 1, HLO_SLOT_FUTURE};
   return hlo_ok(b, op.id != 0 && vec_push(&b->leaves, ir_op_result(b->m, op, 0))) && hlo_set_slot(b, f, in, slot);
 }
@@ -274,10 +285,30 @@ bool build_update(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_i
   return awaited(b, f, in, &slot) && hlo_set_slot(b, f, in, slot);
 }
 
+/* One async_done per future, each gives a part of the result. */
+static bool await_each(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_instruction *in,
+                       struct hlo_slot futures) {
+  struct hlo_slot whole = {(uint32_t)b->leaves.count, futures.count, HLO_SLOT_VALUES};
+  bool ok = in->shape->kind == HLO_SHAPE_TUPLE && in->shape->count == futures.count;
+  if (!ok) {
+    return hlo_fail(b, DIAG_E0205_RESULT_TYPE, place(b, in), "what was started gives %u values", futures.count);
+  }
+  for (uint32_t i = 0; i < futures.count && ok; i++) {
+    b->result_shape = in->shape->parts[i];
+    ok = hlo_ok(b, vec_push(&b->operands, b->leaves.data[futures.first + i]))
+         && hlo_emit(b, f, in, IR_OP_ASYNC_DONE, NULL, 0);
+  }
+  b->result_shape = NULL;
+  return ok && hlo_set_slot(b, f, in, whole);
+}
+
 bool build_done(struct hlo_builder *b, struct hlo_frame *f, const struct hlo_instruction *in) {
   struct hlo_slot slot;
   if (!awaited(b, f, in, &slot)) {
     return false;
+  }
+  if (slot.state == HLO_SLOT_FUTURE && slot.count > 1) {
+    return await_each(b, f, in, slot);
   }
   if (slot.state == HLO_SLOT_FUTURE) {
     return hlo_push_operands(b, f, in) && hlo_emit(b, f, in, IR_OP_ASYNC_DONE, NULL, 0);

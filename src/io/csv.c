@@ -67,6 +67,9 @@ static bool read_row(struct csv_table *table, struct csv_reader *r, size_t *cell
 
 static enum status read_rows(struct csv_table *table, const struct input_file *file, struct diag_list *diags) {
   struct csv_reader reader = {file->text, file->text + file->length, 1};
+  if (file->length >= 3 && memcmp(file->text, "\xEF\xBB\xBF", 3) == 0) { /* byte order mark of UTF-8 */
+    reader.at += 3;
+  }
   while (reader.at < reader.end) {
     unsigned line = reader.line++;
     if (*reader.at == '\n') {

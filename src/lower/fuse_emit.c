@@ -90,7 +90,7 @@ static void emitter_release(struct emitter *emitter) {
   vec_release(&emitter->writes);
 }
 
-static bool copy_arrays(const struct work_graph *from, struct work_graph *to) {
+bool fuse_copy_arrays(const struct work_graph *from, struct work_graph *to) {
 #define COPY(member)                                                                                                   \
   (vec_reserve(&to->member, from->member.count)                                                                        \
    && (from->member.count == 0                                                                                         \
@@ -497,7 +497,7 @@ static void write_aliases(struct emitter *emitter, uint32_t tensor) {
 
 enum status fuse_emit(struct fuse_level *level, struct work_graph *out) {
   struct emitter emitter;
-  bool ok = emitter_init(&emitter, level, out) && copy_arrays(level->graph, out);
+  bool ok = emitter_init(&emitter, level, out) && fuse_copy_arrays(level->graph, out);
   if (ok) {
     drop_broken_aliases(&emitter);
     for (uint32_t t = 0; t < level->graph->tensors.count; t++) {

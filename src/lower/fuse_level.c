@@ -11,8 +11,8 @@ static void *level_alloc(struct fuse_level *level, size_t count, size_t size) {
 
 static bool task_is_alias(const struct work_graph *graph, const struct work_task *task) {
   if (!work_kind_info((enum work_kind)task->kind)->is_free || task->access_count != 2 || task->read_count != 1
-      || (task->flags & WORK_TASK_PREFUSED)) {
-    return false;
+      || task->kind == WORK_COLLECTIVE_DONE || (task->flags & WORK_TASK_PREFUSED)) {
+    return false; /* waiting for a collective has a place in the order */
   }
   const struct work_access *border = graph->accesses.data + task->access_first;
   return graph->tensors.data[border[1].tensor].alias_of == border[0].tensor + 1;

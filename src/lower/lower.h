@@ -41,4 +41,42 @@ bool lower_fusion_same(const struct lower_fusion_report *report, const struct hw
 enum status lower_fuse(const struct work_graph *unfused, const struct hw_chip *chip, struct lower_fusion_report *report,
                        struct work_graph **fused);
 
+/* ---- collectives, as the compiler changes them ---- */
+
+/* Names of the constants that say where this device is. */
+#define LOWER_PARTITION_ID "partition_id"
+#define LOWER_REPLICA_ID "replica_id"
+
+/* XLA's defaults: 30 MiB and 7 bytes of results together (debug_options_flags.cc). */
+#define LOWER_COMBINE_BYTES ((uint64_t)30 * 1048576 + 7)
+
+struct lower_collective_options {
+  bool creates_reduce_scatters; /* of an all-reduce of which this device only takes the part at its own place */
+  bool removes_duplicates; /* the same operand among the same devices is exchanged once */
+  bool combines; /* neighbours of one kind, as one exchange of several operands */
+  /* Results of one combined collective together, in bytes; 0 = LOWER_COMBINE_BYTES */
+  uint64_t all_reduce_bytes, all_gather_bytes, reduce_scatter_bytes;
+  uint32_t max_operands; /* of a combined collective; 0 = 256 */
+};
+enum { LOWER_COLLECTIVE_KINDS = WORK_SEND_RECV + 1 };
+
+/* Executions and full-buffer bytes by kind, loops multiplied out. */
+struct lower_collective_count {
+  uint64_t count[LOWER_COLLECTIVE_KINDS], bytes[LOWER_COLLECTIVE_KINDS];
+};
+struct lower_collective_report {
+  struct lower_collective_count before, after;
+  uint64_t reduce_scatters; /* made of an all-reduce and a slice */
+  uint64_t duplicates; /* left out */
+  uint64_t combined, combinations; /* so many became so many */
+  bool is_as_written; /* the program starts and awaits its collectives itself: nothing was changed */
+};
+
+/* Rewrites collectives as XLA's passes do: ReduceScatterCreator, then the combiners of all-reduce, all-gather and
+ * reduce-scatter. Of the unfused graph for the first (slices must stand alone), of the fused one for combining: XLA runs
+ * them so. The result is sealed. `report` may be NULL. A collective with explicit start and done is never changed. */
+enum status lower_collectives(const struct work_graph *graph, const struct lower_collective_options *options,
+                              struct lower_collective_report *report, struct work_graph **rewritten);
+void lower_collective_counts(const struct work_graph *graph, struct lower_collective_count *count);
+
 #endif

@@ -307,13 +307,14 @@ uint32_t lower_tensor(struct lower *lower, enum dtype dtype, const int64_t *dims
 static uint32_t lower_label(struct lower *lower, struct ir_op op) {
   const struct ir_op_data *data = ir_op_get(lower->module, op);
   uint32_t *cached = &lower->labels[data->opcode];
-  if (*cached != 0 && data->opcode != IR_OP_UNKNOWN && data->opcode != IR_OP_CUSTOM_CALL) {
+  const bool is_named = data->opcode == IR_OP_CUSTOM_CALL || data->opcode == IR_OP_COMPOSITE;
+  if (*cached != 0 && data->opcode != IR_OP_UNKNOWN && !is_named) {
     return *cached;
   }
   const char *name = ir_text(lower->module, data->name);
   struct ir_attr target = {0};
-  if (data->opcode == IR_OP_CUSTOM_CALL) {
-    target = ir_op_attr(lower->module, op, "call_target_name");
+  if (is_named) {
+    target = ir_op_attr(lower->module, op, data->opcode == IR_OP_CUSTOM_CALL ? "call_target_name" : "name");
   }
   if (target.id != 0 && ir_attr_get(lower->module, target)->text != 0) {
     name = ir_text(lower->module, ir_attr_get(lower->module, target)->text);
@@ -674,6 +675,8 @@ void lower_scope_leave(struct lower *lower, struct lower_scope *scope) {
   lower->graph = scope->parent != NULL ? scope->parent->graph : NULL;
   map_release(&scope->captures);
   map_release(&scope->constants);
+  map_release(&scope->groups);
+  map_release(&scope->started);
   vec_release(&scope->captured);
   vec_release(&scope->updates);
 }

@@ -85,8 +85,7 @@ static enum status fuse_graph(const struct work_graph *graph, const struct fuse_
   return status;
 }
 
-/* The same strings under the same numbers, so that labels and names carry over. */
-static bool copy_strings(const struct intern *from, struct intern *to) {
+bool fuse_copy_strings(const struct intern *from, struct intern *to) {
   for (uint32_t i = 1; i < from->entries.count; i++) {
     if (intern_add(to, from->entries.data[i].text, from->entries.data[i].length) != i) {
       return false;
@@ -124,7 +123,7 @@ enum status lower_fuse(const struct work_graph *unfused, const struct hw_chip *c
   }
   struct fuse_rules rules = rules_of(chip);
   struct fuse_operand_range range = {.most_accepted = 0, .least_refused = UINT32_MAX};
-  enum status status = copy_strings(unfused->strings, out->strings) ? STATUS_OK : STATUS_MEMORY;
+  enum status status = fuse_copy_strings(unfused->strings, out->strings) ? STATUS_OK : STATUS_MEMORY;
   if (status == STATUS_OK) {
     status = fuse_graph(unfused, &rules, 0, &range, out);
   }

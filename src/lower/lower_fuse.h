@@ -184,6 +184,10 @@ void fuse_join(struct fuse_level *level, uint32_t node, uint32_t other);
 
 void fuse_by_priority(struct fuse_level *level);
 void fuse_multi_output(struct fuse_level *level);
+/* For graphs that are made of the parts of another one. The same strings under the same numbers, so that labels and names
+ * carry over; and all but tasks, stages and subgraphs, with tensors as they are before sealing. False: no memory. */
+bool fuse_copy_strings(const struct intern *from, struct intern *to);
+bool fuse_copy_arrays(const struct work_graph *from, struct work_graph *to);
 /* Appends the fused tasks to `out`, whose strings hold those of the outermost graph under the same numbers. */
 enum status fuse_emit(struct fuse_level *level, struct work_graph *out);
 

@@ -18,9 +18,9 @@ static const lower_function functions[IR_OP_COUNT] = {
 
 bool lower_makes_task(enum ir_opcode opcode) {
   static const lower_function without_task[] = {
-      lower_nothing,       lower_forward_first, lower_forward,   lower_tuple,     lower_get_tuple_element,
-      lower_scalar,        lower_constant,      lower_func_call, lower_composite, lower_custom_call,
-      lower_region_inline, lower_fusion,        lower_opaque_op,
+      lower_nothing,       lower_forward_first, lower_forward,   lower_tuple,       lower_get_tuple_element,
+      lower_scalar,        lower_constant,      lower_func_call, lower_composite,   lower_custom_call,
+      lower_region_inline, lower_fusion,        lower_opaque_op, lower_async_start, lower_async_done,
   };
   for (size_t i = 0; i < sizeof without_task / sizeof *without_task; i++) {
     if (functions[opcode] == without_task[i]) {

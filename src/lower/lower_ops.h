@@ -41,6 +41,8 @@ struct lower_scope {
   VEC(uint32_t) captured; /* tensors of the parent's graph in the order of the inputs after the declared ones */
   VEC(struct lower_update) updates;
   struct map constants; /* constant op → its tensor: a function called twice has one copy of its constants */
+  struct map groups; /* attribute and what its ids mean → groups of the graph; see lower_groups.c */
+  struct map started; /* tensors that a collective under way writes */
 };
 
 struct lower_shape {
@@ -90,6 +92,7 @@ struct lower {
   uint64_t task_count, max_tasks;
   uint64_t op_count; /* ops looked at and tuple elements in them, calls multiplied out; bounded by 4 x max_tasks */
   bool is_fusing; /* inside mhlo.fusion: stages are added, the task comes at its end */
+  bool is_starting; /* inside an async_start */
   bool has_errors; /* a diagnostic was recorded; go on to find more */
   uint32_t silent_dynamic; /* first op that got no message because its operands are dynamic too; 0 = none */
   enum status status; /* not OK: stop */
@@ -229,6 +232,23 @@ void lower_partitions(struct lower *lower, struct ir_op entry);
 void lower_note_reshard(struct lower *lower, uint32_t global, uint32_t local);
 /* Tensors that are only seen through their shards get the size of a shard. */
 void lower_local_sizes(struct lower *lower);
+
+/* ---- kernels that come as one ---- */
+
+/* Softmax attention without scores in memory. */
+struct lower_attention {
+  uint64_t batch, heads, kv_heads, queries, keys, depth, value_depth; /* kv_heads 0: as many as heads */
+  uint64_t pairs; /* of a query and a key that it sees, of one head */
+};
+/* A task of two products and a softmax that reads the operands of `op` and writes its results; `dtype`: of the products. */
+void lower_attention(struct lower *lower, struct ir_op op, const struct lower_attention *a, enum dtype dtype,
+                     bool is_backward);
+/* The task of the stages since the last one, whatever they are: only operands and results of `op` are in memory. */
+void lower_close_fusion(struct lower *lower, struct ir_op op);
+/* What a fused kernel may hold. */
+bool lower_fusion_is_simple(const struct lower *lower, struct ir_block block);
+/* Composites "kernel.*": one kernel each. False when the composite is none or cannot be one. */
+bool lower_kernel(struct lower *lower, struct ir_op op, struct ir_op decomposition);
 
 /* ---- scopes and regions ---- */
 bool lower_scope_enter(struct lower *lower, struct lower_scope *scope);

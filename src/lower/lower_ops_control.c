@@ -22,7 +22,9 @@ void lower_composite(struct lower *lower, struct ir_op op) {
   struct ir_block inside = entry_of(lower, op, 0);
   struct ir_op decomposition = analyze_symbols_callee(&lower->symbols, lower->module, op);
   if (decomposition.id != 0 && ir_function_body(lower->module, decomposition).id != 0) {
-    lower_call(lower, op, decomposition);
+    if (!lower_kernel(lower, op, decomposition)) {
+      lower_call(lower, op, decomposition);
+    }
   } else if (inside.id != 0) {
     lower_inline(lower, op, inside, 0);
   } else {
@@ -497,7 +499,7 @@ void lower_scan(struct lower *lower, struct ir_op op) {
 /* ---- fusions of the input program ---- */
 
 /* What a fused kernel may hold; anything else in a fusion's body makes it a plain region. */
-static bool fusion_is_simple(const struct lower *lower, struct ir_block block) {
+bool lower_fusion_is_simple(const struct lower *lower, struct ir_block block) {
   for (struct ir_op op = ir_block_first(lower->module, block); op.id != 0; op = ir_op_next(lower->module, op)) {
     enum ir_opcode opcode = ir_op_code(lower->module, op);
     bool is_fusion = opcode == IR_OP_MHLO_FUSION;
@@ -506,7 +508,7 @@ static bool fusion_is_simple(const struct lower *lower, struct ir_block block) {
         || (ir_opcode_has(opcode, IR_TRAIT_CONTROL) && !is_fusion)) {
       return false;
     }
-    if (is_fusion && !fusion_is_simple(lower, entry_of(lower, op, 0))) {
+    if (is_fusion && !lower_fusion_is_simple(lower, entry_of(lower, op, 0))) {
       return false;
     }
   }
@@ -557,19 +559,7 @@ static void fusion_hide(struct lower *lower, size_t results) {
   map_release(&kept);
 }
 
-void lower_fusion(struct lower *lower, struct ir_op op) {
-  struct ir_block body = entry_of(lower, op, 0);
-  if (body.id == 0) {
-    lower_opaque_op(lower, op);
-    return;
-  }
-  if (lower->is_fusing || !fusion_is_simple(lower, body)) {
-    lower_inline(lower, op, body, 0);
-    return;
-  }
-  lower->is_fusing = true;
-  lower_inline(lower, op, body, 0);
-  lower->is_fusing = false;
+void lower_close_fusion(struct lower *lower, struct ir_op op) {
   if (lower_stopped(lower) || lower->graph->stages.count == lower->graph->stages_in_tasks) {
     return;
   }
@@ -582,4 +572,20 @@ void lower_fusion(struct lower *lower, struct ir_op op) {
   struct work_task task = {.kind = fusion_hero(lower), .flags = WORK_TASK_PREFUSED};
   lower_begin(lower, op, (enum work_kind)task.kind);
   lower_end_stages(lower, &task);
+}
+
+void lower_fusion(struct lower *lower, struct ir_op op) {
+  struct ir_block body = entry_of(lower, op, 0);
+  if (body.id == 0) {
+    lower_opaque_op(lower, op);
+    return;
+  }
+  if (lower->is_fusing || !lower_fusion_is_simple(lower, body)) {
+    lower_inline(lower, op, body, 0);
+    return;
+  }
+  lower->is_fusing = true;
+  lower_inline(lower, op, body, 0);
+  lower->is_fusing = false;
+  lower_close_fusion(lower, op);
 }

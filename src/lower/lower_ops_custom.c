@@ -248,11 +248,6 @@ static void call_convolution(struct lower *lower, struct ir_op op, int output_op
 
 /* ---- attention ---- */
 
-struct attention {
-  uint64_t batch, heads, queries, keys, depth, value_depth;
-  uint64_t pairs; /* of a query and a key that it sees */
-};
-
 /* Behind `name` and its '=' or ':' in a configuration that is text, MLIR's (a = 1 : i64) or JSON ("a": 1); NULL when it is
  * not there. */
 static const char *config_text(const struct lower *lower, struct ir_op op, const char *name) {
@@ -308,7 +303,7 @@ static bool is_frontend_causal(const struct lower *lower, struct ir_op op) {
 
 /* Keys up to the query's own place, of these `window` (0 = all). A causal mask between different lengths, and windows without
  * one, are taken as no mask. */
-static uint64_t attention_pairs(const struct attention *a, bool is_causal, int64_t window) {
+static uint64_t attention_pairs(const struct lower_attention *a, bool is_causal, int64_t window) {
   uint64_t n = a->queries;
   if (!is_causal || n != a->keys) {
     return sat_mul_u64(a->queries, a->keys);
@@ -324,18 +319,19 @@ static uint64_t config_size(const struct lower *lower, struct ir_op op, const ch
 
 /* Transformer Engine's calls: mask types 2 to 5 are causal, with or without padding (NVTE_Mask_Type of fused_attn.h); a
  * window of -1 is none, else it is the number of earlier keys. All 0 when a size is missing. */
-static struct attention attention_config(const struct lower *lower, struct ir_op op) {
-  struct attention a = {.batch = config_size(lower, op, "input_batch"),
-                        .heads = config_size(lower, op, "attn_heads"),
-                        .queries = config_size(lower, op, "q_max_seqlen"),
-                        .keys = config_size(lower, op, "kv_max_seqlen"),
-                        .depth = config_size(lower, op, "qk_head_dim")};
+static struct lower_attention attention_config(const struct lower *lower, struct ir_op op) {
+  struct lower_attention a = {.batch = config_size(lower, op, "input_batch"),
+                              .heads = config_size(lower, op, "attn_heads"),
+                              .queries = config_size(lower, op, "q_max_seqlen"),
+                              .keys = config_size(lower, op, "kv_max_seqlen"),
+                              .depth = config_size(lower, op, "qk_head_dim")};
+  a.kv_heads = config_size(lower, op, "num_gqa_groups");
   a.value_depth = config_size(lower, op, "v_head_dim");
   if (a.depth == 0) { /* before the depths of keys and values had names of their own */
     a.depth = a.value_depth = config_size(lower, op, "head_dim");
   }
   if (a.batch == 0 || a.heads == 0 || a.queries == 0 || a.keys == 0 || a.depth == 0 || a.value_depth == 0) {
-    return (struct attention){.batch = 0};
+    return (struct lower_attention){.batch = 0};
   }
   int64_t mask = config_number(lower, op, "mask_type", 0), left = config_number(lower, op, "window_size_left", -1);
   a.pairs = attention_pairs(&a, mask >= 2 && mask <= 5, left < 0 || left == INT64_MAX ? 0 : left + 1);
@@ -350,21 +346,22 @@ static bool is_config_causal(const struct lower *lower, struct ir_op op) {
   return word != NULL && end != NULL && word < end;
 }
 
-static struct attention attention_shape(const struct lower *lower, struct ir_op op, struct call call, int order) {
+static struct lower_attention attention_shape(const struct lower *lower, struct ir_op op, struct call call, int order) {
   struct lower_shape q = call_shape(lower, call, 0, false), k = call_shape(lower, call, 1, false);
   struct lower_shape v = call_shape(lower, call, 2, false);
-  struct attention shape = {.batch = 1};
+  struct lower_attention shape = {.batch = 1};
   uint32_t n = q.rank, kn = k.rank;
   if (order == ATTENTION_CONFIG) {
     return attention_config(lower, op);
   }
   if (n < 3 || kn != n || v.rank != n) {
-    return (struct attention){.batch = 0};
+    return (struct lower_attention){.batch = 0};
   }
   uint32_t sequence = order == ATTENTION_BSHD && n >= 4 ? n - 3 : n - 2;
   uint32_t head = order == ATTENTION_BSHD && n >= 4 ? n - 2 : n - 3;
   shape.queries = order == ATTENTION_DECODE ? 1 : lower_dim(&q, sequence);
   shape.heads = order == ATTENTION_DECODE ? lower_dim(&q, n - 2) : lower_dim(&q, head);
+  shape.kv_heads = order == ATTENTION_DECODE ? lower_dim(&k, n - 3) : lower_dim(&k, head);
   shape.keys = lower_dim(&k, sequence);
   shape.depth = lower_dim(&q, n - 1);
   shape.value_depth = lower_dim(&v, n - 1);
@@ -376,16 +373,20 @@ static struct attention attention_shape(const struct lower *lower, struct ir_op 
   return shape;
 }
 
-static bool is_masked(const struct attention *a) {
+static bool is_masked(const struct lower_attention *a) {
   return a->pairs != sat_mul_u64(a->queries, a->keys);
 }
 
 /* One product of the attention: scores (queries x keys over depth) or values (queries x depth over keys), of the pairs that
  * the mask leaves. */
-static void attention_product(struct lower *lower, struct ir_op op, const struct attention *a, enum dtype dtype,
+static void attention_product(struct lower *lower, struct ir_op op, const struct lower_attention *a, enum dtype dtype,
                               uint64_t depth, bool is_scores, uint32_t passes) {
   lower_begin(lower, op, WORK_ATTENTION);
-  lower_axis(lower, WORK_AXIS_BATCH, sat_mul_u64(a->batch, a->heads));
+  /* sequences, heads of keys, and the query heads that share one of these */
+  bool is_grouped = a->kv_heads > 0 && a->heads % a->kv_heads == 0;
+  lower_axis(lower, WORK_AXIS_BATCH, a->batch);
+  lower_axis(lower, WORK_AXIS_BATCH, is_grouped ? a->kv_heads : a->heads);
+  lower_axis(lower, WORK_AXIS_BATCH, is_grouped ? a->heads / a->kv_heads : 1);
   lower_axis(lower, WORK_AXIS_ROW, a->queries);
   lower_axis(lower, WORK_AXIS_COLUMN, is_scores ? a->keys : depth);
   lower_axis(lower, WORK_AXIS_REDUCTION, is_scores ? depth : a->keys);
@@ -399,38 +400,47 @@ static void attention_product(struct lower *lower, struct ir_op op, const struct
 /* Forward: two products; per score a scale, a maximum, a subtraction, an exponential and a sum. Backward: the scores again
  * and four products for the three gradients and the probabilities' own: five in all, three over the query-key depth and two
  * over the value depth, and per score the exponential, two multiplications, a subtraction and a sum. */
-static void call_attention(struct lower *lower, struct ir_op op, int parameter) {
-  struct call call = call_open(lower, op);
-  struct attention a = attention_shape(lower, op, call, parameter & ATTENTION_ORDER);
-  const bool is_backward = (parameter & ATTENTION_BACKWARD) != 0;
-  if (a.batch == 0) {
-    lower->scratch.count = call.in;
-    lower_opaque_op(lower, op);
-    return;
-  }
-  enum dtype dtype = call_shape(lower, call, 0, false).dtype;
-  int64_t dims[3] = {(int64_t)(a.batch * a.heads), (int64_t)a.queries, (int64_t)a.keys};
+static void attention_task(struct lower *lower, struct ir_op op, struct call call, const struct lower_attention *a,
+                           enum dtype dtype, bool is_backward) {
+  int64_t dims[3] = {(int64_t)(a->batch * a->heads), (int64_t)a->queries, (int64_t)a->keys};
   uint32_t scores = lower_tensor(lower, DTYPE_F32, dims, 3), weights = lower_tensor(lower, DTYPE_F32, dims, 3);
   lower_hide(lower, scores);
   lower_hide(lower, weights);
-  attention_product(lower, op, &a, dtype, a.depth, true, is_backward ? 3 : 1);
+  attention_product(lower, op, a, dtype, a->depth, true, is_backward ? 3 : 1);
   call_reads(lower, call);
   lower_write(lower, scores, NULL, UINT64_MAX, 0);
   lower_end_stage(lower);
   lower_begin(lower, op, WORK_ELEMENTWISE);
   struct lower_shape shape = tensor_shape(lower, scores);
   lower_axes_of(lower, &shape);
-  if (is_masked(&a)) {
-    lower->stage.applications = sat_mul_u64(sat_mul_u64(a.batch, a.heads), a.pairs);
+  if (is_masked(a)) {
+    lower->stage.applications = sat_mul_u64(sat_mul_u64(a->batch, a->heads), a->pairs);
   }
   lower_work(lower, WORK_ENGINE_VECTOR, DTYPE_F32, 4);
   lower_work_function(lower, WORK_FUNCTION_EXP, DTYPE_F32, 1);
   lower_read_all(lower, scores, 3);
   lower_write_all(lower, weights, 3);
   lower_end_stage(lower);
-  attention_product(lower, op, &a, dtype, a.value_depth, false, is_backward ? 2 : 1);
+  attention_product(lower, op, a, dtype, a->value_depth, false, is_backward ? 2 : 1);
   lower_read(lower, weights, NULL, UINT64_MAX, 0);
   call_close(lower, call);
+}
+
+void lower_attention(struct lower *lower, struct ir_op op, const struct lower_attention *a, enum dtype dtype,
+                     bool is_backward) {
+  attention_task(lower, op, call_open(lower, op), a, dtype, is_backward);
+}
+
+static void call_attention(struct lower *lower, struct ir_op op, int parameter) {
+  struct call call = call_open(lower, op);
+  struct lower_attention a = attention_shape(lower, op, call, parameter & ATTENTION_ORDER);
+  if (a.batch == 0) {
+    lower->scratch.count = call.in;
+    lower_opaque_op(lower, op);
+    return;
+  }
+  enum dtype dtype = call_shape(lower, call, 0, false).dtype;
+  attention_task(lower, op, call, &a, dtype, (parameter & ATTENTION_BACKWARD) != 0);
 }
 
 /* ---- kernels of their own ---- */

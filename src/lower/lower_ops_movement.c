@@ -82,8 +82,21 @@ void lower_barrier(struct lower *lower, struct ir_op op) {
 }
 
 /* A number that is known when the program is compiled or comes from the device: one element, no data read. */
+/* Where this device is is known by name, so that rewrites find what depends on it (lower_reduce_scatter.c). */
 void lower_scalar(struct lower *lower, struct ir_op op) {
   lower_nothing(lower, op);
+  enum ir_opcode opcode = ir_op_code(lower->module, op);
+  const struct lower_slot *slot = &lower->slots[lower_out(lower, op, 0).id];
+  if ((opcode != IR_OP_PARTITION_ID && opcode != IR_OP_REPLICA_ID) || slot->count != 1 || lower_stopped(lower)) {
+    return;
+  }
+  const char *name = opcode == IR_OP_PARTITION_ID ? LOWER_PARTITION_ID : LOWER_REPLICA_ID;
+  uint32_t id = intern_add_cstr(lower->graph->strings, name);
+  if (id == UINT32_MAX) {
+    lower_memory(lower);
+    return;
+  }
+  lower->graph->tensors.data[slot->first].name = id;
 }
 
 void lower_reshape(struct lower *lower, struct ir_op op) {

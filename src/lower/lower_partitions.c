@@ -9,13 +9,13 @@
 
 /* ---- how many devices ---- */
 
-/* mhlo.num_partitions of the innermost module around the entry function that has it; 0 = not stated. */
-static uint64_t stated_partitions(const struct lower *lower, struct ir_op entry) {
+/* mhlo.num_partitions or mhlo.num_replicas of the innermost module around the entry function that has it; 0 = not stated. */
+static uint64_t stated(const struct lower *lower, struct ir_op entry, const char *name) {
   const struct ir_module *module = lower->module;
   for (struct ir_op op = entry; op.id != 0;) {
-    int64_t partitions = lower_int_attr(lower, op, "mhlo.num_partitions", 0);
-    if (partitions > 0) {
-      return (uint64_t)partitions;
+    int64_t count = lower_int_attr(lower, op, name, 0);
+    if (count > 0) {
+      return (uint64_t)count;
     }
     struct ir_block block = ir_op_get(module, op)->parent;
     op = block.id != 0 ? ir_region_get(module, ir_block_get(module, block)->parent)->parent : (struct ir_op){0};
@@ -104,15 +104,20 @@ static bool is_partitioned(const struct lower *lower) {
   return false;
 }
 
+/* Every replica runs the program as it stands, so one of several is a part; partitions may be yet to come. */
 void lower_partitions(struct lower *lower, struct ir_op entry) {
-  uint64_t partitions = stated_partitions(lower, entry);
+  uint64_t partitions = stated(lower, entry, "mhlo.num_partitions");
+  uint64_t replicas = stated(lower, entry, "mhlo.num_replicas");
   partitions = partitions == 0 ? annotated_devices(lower, entry) : partitions;
-  if (partitions <= 1) {
+  uint64_t devices = sat_mul_u64(partitions > 1 ? partitions : 1, replicas > 1 ? replicas : 1);
+  if (devices <= 1) {
     return;
   }
   struct work_graph *graph = lower->graph;
-  graph->partitions = partitions < UINT32_MAX ? (uint32_t)partitions : UINT32_MAX;
-  graph->is_partitioned = is_partitioned(lower);
+  graph->partitions = devices < UINT32_MAX ? (uint32_t)devices : UINT32_MAX;
+  /* the functions of a stated step are those of one device, though not all exchange something */
+  bool is_step = ir_op_attr(lower->module, lower->module->root, "ridgeline.step").id != 0;
+  graph->is_partitioned = partitions <= 1 || is_step || is_partitioned(lower);
   if (graph->is_partitioned && lower->reshards.count == 0) {
     return; /* its text has no sizes but those of one device; the prediction remarks it */
   }

@@ -9,6 +9,7 @@
 
 struct measure_options {
   const char *data_directory; /* NULL = $RIDGELINE_DATA, else ../shared/data */
+  const char *hardware_directory; /* of the chips that are given: where clusters are read from */
   bool as_json;
   /* Of suites with `takes_filters`: only this chip (id or alias), only this class of kernels; NULL = all. */
   const char *chip, *class_name;
@@ -42,5 +43,17 @@ enum status measure_neusight(const struct hw_database *chips, const struct measu
 /* Dense products on a chip of joined cores beside the planner's fastest partition. */
 enum status measure_intercore(const struct hw_database *chips, const struct measure_options *options,
                               struct diag_list *diags, struct strbuf *out);
+/* Published training runs predicted from their configurations, programs on four GPUs, and the goals of all distributed
+ * suites. */
+enum status measure_distributed(const struct hw_database *chips, const struct measure_options *options,
+                                struct diag_list *diags, struct strbuf *out);
+/* Measured collectives of published tables on sizes that no constant has seen, beside two constants per machine and
+ * operation, and the goals. */
+enum status measure_collectives(const struct hw_database *chips, const struct measure_options *options,
+                                struct diag_list *diags, struct strbuf *out);
+/* Fits the constants of communication to the train rows of the same tables; writes one file per family of clusters to
+ * `directory` (NULL: none), and a table of the constants to `out`. */
+enum status measure_collectives_calibrate(const struct hw_database *chips, const struct measure_options *options,
+                                          const char *directory, struct diag_list *diags, struct strbuf *out);
 
 #endif

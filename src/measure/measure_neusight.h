@@ -20,10 +20,18 @@ struct neusight_kernel {
   uint32_t node; /* index of its node */
   bool is_backward, is_repeated; /* repeated: once per layer */
 };
+/* Communication that a node of a program on several GPUs starts, of f32 elements. */
+struct neusight_exchange {
+  double elements;
+  enum { NEUSIGHT_ALL_REDUCE, NEUSIGHT_SEND } kind;
+  bool is_async; /* nothing waits for it before the step ends: gradients */
+  bool is_backward, is_repeated;
+};
 struct neusight_graph {
   struct csv_table table; /* owns the names */
   VEC(const char *) nodes; /* names, in the order of the file */
   VEC(struct neusight_kernel) kernels; /* sorted by node */
+  VEC(struct neusight_exchange) exchanges; /* in the order of the file */
 };
 /* Kernels that eager PyTorch starts for a graph file: what a node runs forward and what autograd runs for it. After a failure
  * there is nothing to release. */
@@ -38,7 +46,9 @@ struct neusight_device {
   bool is_seen;
 };
 extern const struct neusight_device neusight_devices[]; /* terminated by a row without a name */
-/* NULL for a device that is none of them. Underscores equal spaces. */
+/* Whether a table means this device: underscores equal spaces. */
+bool neusight_device_is(const struct neusight_device *device, const char *name);
+/* NULL for a device that is none of them. */
 const struct neusight_device *neusight_device_find(const char *name);
 
 struct neusight_timer {

@@ -297,6 +297,25 @@ static void add_nameless(struct reader *r) {
   }
 }
 
+/* "[['ALLREDUCE', (5242880,)]]" in the column of its pass. */
+static void add_exchanges(struct reader *r) {
+  const char *const cells[] = {cell(r, r->columns.forward), cell(r, r->columns.backward)};
+  for (unsigned pass = 0; pass < 2; pass++) {
+    const char *at = cells[pass];
+    struct dims d;
+    if (next_dims(&at, &d)) {
+      struct neusight_exchange exchange = {
+          .elements = d.elements,
+          .kind = strstr(cells[pass], "SENDRECV") ? NEUSIGHT_SEND : NEUSIGHT_ALL_REDUCE,
+          .is_async = strstr(cells[pass], "_ASYNC") != NULL,
+          .is_backward = pass == 1,
+          .is_repeated = r->is_repeated,
+      };
+      r->failed |= !vec_push(&r->graph->exchanges, exchange);
+    }
+  }
+}
+
 static void add_node(struct reader *r) {
   const char *op = cell(r, r->columns.op), *at = cell(r, r->columns.forward);
   const struct rule *rule = rule_of(op);
@@ -304,6 +323,10 @@ static void add_node(struct reader *r) {
   bool has_shape = next_dims(&at, &d);
   if (strcmp(op, "misc") == 0) {
     add_nameless(r);
+    return;
+  }
+  if (strcmp(op, "allreduce") == 0 || strcmp(op, "sendrecv") == 0) {
+    add_exchanges(r);
     return;
   }
   if (strcmp(op, "Linear") == 0 && has_shape && d.rank == 3) {
@@ -380,5 +403,6 @@ enum status neusight_graph_read(struct neusight_graph *graph, const char *path, 
 void neusight_graph_release(struct neusight_graph *graph) {
   vec_release(&graph->nodes);
   vec_release(&graph->kernels);
+  vec_release(&graph->exchanges);
   csv_release(&graph->table);
 }

@@ -25,13 +25,17 @@ const struct neusight_device neusight_devices[] = {
     {0},
 };
 
+bool neusight_device_is(const struct neusight_device *device, const char *name) {
+  size_t i = 0;
+  while (name[i] != '\0' && (name[i] == device->name[i] || (name[i] == '_' && device->name[i] == ' '))) {
+    i++;
+  }
+  return name[i] == '\0' && device->name[i] == '\0';
+}
+
 const struct neusight_device *neusight_device_find(const char *name) {
   for (const struct neusight_device *device = neusight_devices; device->name; device++) {
-    size_t i = 0;
-    while (name[i] != '\0' && (name[i] == device->name[i] || (name[i] == '_' && device->name[i] == ' '))) {
-      i++;
-    }
-    if (name[i] == '\0' && device->name[i] == '\0') {
+    if (neusight_device_is(device, name)) {
       return device;
     }
   }

@@ -17,5 +17,11 @@ const struct measure_suite measure_suites[] = {
     {.name = "intercore",
      .summary = "dense products on the tiles of a GC200, beside the planner's partition costs",
      .run = measure_intercore},
+    {.name = "distributed",
+     .summary = "published training runs on many devices, and the goals",
+     .run = measure_distributed},
+    {.name = "collectives",
+     .summary = "measured collectives on sizes no constant has seen, and on systems left out, beside two constants",
+     .run = measure_collectives},
     {.name = NULL},
 };

@@ -59,6 +59,7 @@ static const struct read_rule rules[WORK_KIND_COUNT] = {
     [WORK_ATTENTION] = {ACT_REFUSE, 0, "a fused attention call must be written out first"},
     [WORK_CUSTOM] = {ACT_REFUSE, 0, "what it computes is not known"},
     [WORK_COLLECTIVE] = {ACT_REFUSE, 0, "it communicates with other devices"},
+    [WORK_COLLECTIVE_DONE] = {ACT_REFUSE, 0, "it waits for other devices"},
     [WORK_HOST] = {ACT_REFUSE, 0, "it communicates with the host"},
     [WORK_LOOP] = {ACT_LOOP, 0, NULL},
     [WORK_CONDITIONAL] = {ACT_BRANCH, 0, NULL},

@@ -88,6 +88,9 @@ static bool holds_function_of(const struct ir_module *m, const char *name) {
 /* Says which function was taken where the program leaves a choice. */
 static void note_entry(const struct program *program, struct diag_list *diags) {
   const struct ir_module *m = program->module;
+  if (ir_op_attr(m, m->root, "ridgeline.step").id != 0) {
+    return; /* all its functions are taken (program_step.h) */
+  }
   const char *name = ir_symbol_name(m, program->entry);
   size_t bodies = 0, publics = 0, namesakes = 0;
   for (uint32_t id = 1; id < m->ops.count; id++) {
@@ -111,11 +114,24 @@ static void note_entry(const struct program *program, struct diag_list *diags) {
   }
 }
 
+/* The first forward pass of a program whose functions are passes of a step (program_step.h): what stands for the program where
+ * one function has to. */
+static struct ir_op find_pass(const struct ir_module *m) {
+  struct ir_op pass = {0};
+  if (ir_op_attr(m, m->root, "ridgeline.step").id != 0) {
+    pass = ir_function_find(m, "only_forward");
+    pass = pass.id ? pass : ir_function_find(m, "first_forward");
+  }
+  return pass;
+}
+
 static enum status find_entry(struct program *program, const struct program_options *options, struct diag_list *diags) {
-  program->entry =
-      options->entry ? ir_function_find(program->module, options->entry) : ir_function_entry(program->module);
+  struct ir_op pass = options->entry ? (struct ir_op){0} : find_pass(program->module);
+  program->entry = pass.id          ? pass
+                   : options->entry ? ir_function_find(program->module, options->entry)
+                                    : ir_function_entry(program->module);
   if (program->entry.id) {
-    if (!options->entry) {
+    if (!options->entry && !pass.id) {
       note_entry(program, diags);
     }
     return STATUS_OK;
@@ -144,7 +160,9 @@ static enum status derive(struct program *program, const struct program_options 
   STATUS_TRY(analyze_bounds(program->module, diags));
   program->has_bounds_applied = diags->warning_count > warnings;
   STATUS_TRY(find_entry(program, options, diags));
-  struct lower_options lower_options = {.entry = options->entry};
+  bool is_pass = !options->entry && find_pass(program->module).id != 0;
+  struct lower_options lower_options = {.entry =
+                                            is_pass ? ir_symbol_name(program->module, program->entry) : options->entry};
   STATUS_TRY(lower_module(program->module, &lower_options, diags, &program->unfused));
   work_graph_total(program->unfused, &program->total);
   program->memory = program->unfused->memory;

@@ -74,17 +74,21 @@ static json_t *finding_of(struct report_json *json, const struct diag *diag) {
   return row;
 }
 
+json_t *report_json_findings(struct report_json *json, const struct diag_list *diags) {
+  json_t *findings = json_array();
+  for (size_t i = 0; i < diags->entries.count; i++) {
+    report_json_append(json, findings, finding_of(json, &diags->entries.data[i]));
+  }
+  return findings;
+}
+
 enum status report_chip_check_json(const struct report_chip_check *check, struct strbuf *out) {
   struct report_json json = {0};
   json_t *root = report_json_document(&json, "ridgeline-chip-check", check->version);
   report_json_set(&json, root, "checked", report_json_uint(check->count));
   report_json_set(&json, root, "errors", report_json_uint(check->diags->error_count));
   report_json_set(&json, root, "warnings", report_json_uint(check->diags->warning_count));
-  json_t *findings = json_array();
-  for (size_t i = 0; i < check->diags->entries.count; i++) {
-    report_json_append(&json, findings, finding_of(&json, &check->diags->entries.data[i]));
-  }
-  report_json_set(&json, root, "findings", findings);
+  report_json_set(&json, root, "findings", report_json_findings(&json, check->diags));
   json_t *chips = json_array();
   for (size_t i = 0; i < check->count; i++) {
     report_json_append(&json, chips, chip_of(&json, &check->chips[i]));

@@ -175,7 +175,7 @@ static void put_source(struct strbuf *out, const struct hw_fact *fact) {
   }
 }
 
-static void print_field(const struct hw_field *field, bool is_default, struct strbuf *out) {
+void report_field_text(const struct hw_field *field, bool is_default, struct strbuf *out) {
   strbuf_puts(out, "  ");
   report_clean(out, field->key);
   strbuf_puts(out, "  ");
@@ -248,7 +248,7 @@ void report_chip_text(const struct hw_chip *chip, struct strbuf *out) {
   print_fits(chip, out);
   strbuf_puts(out, "\nfields\n");
   for (size_t i = 0; i < chip->field_count; i++) {
-    print_field(&chip->fields[i], hw_field_is_default(chip, &chip->fields[i]), out);
+    report_field_text(&chip->fields[i], hw_field_is_default(chip, &chip->fields[i]), out);
   }
 }
 

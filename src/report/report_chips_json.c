@@ -48,7 +48,7 @@ static void set_fact(struct report_json *json, json_t *row, const struct hw_fact
   report_json_set(json, row, "note", report_json_text(fact->note));
 }
 
-static json_t *field_of(struct report_json *json, const struct hw_field *field) {
+json_t *report_json_field(struct report_json *json, const struct hw_field *field) {
   json_t *row = json_object();
   report_json_set(json, row, "key", report_json_text(field->key));
   report_json_set(json, row, "unit", report_json_text(field->unit));
@@ -110,7 +110,7 @@ enum status report_chip_json(const struct hw_chip *chip, struct strbuf *out) {
   report_json_set(&json, root, "chip", head_of(&json, chip));
   json_t *fields = json_array();
   for (size_t i = 0; i < chip->field_count; i++) {
-    report_json_append(&json, fields, field_of(&json, &chip->fields[i]));
+    report_json_append(&json, fields, report_json_field(&json, &chip->fields[i]));
   }
   report_json_set(&json, root, "fits", fits_of(&json, chip));
   report_json_set(&json, root, "fields", fields);

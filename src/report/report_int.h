@@ -142,6 +142,8 @@ void report_program_release(struct report_program *program);
 /* matrix + vector + function operations. */
 uint64_t report_total_flops(const struct work_total *total);
 
+struct report_json;
+
 /* ---- chips (report_chip_rows.c) ---- */
 /* The figures that lists, summaries and comparisons begin with. */
 struct report_chip_row {
@@ -157,6 +159,11 @@ double report_chip_bf16(const struct hw_chip *chip);
 double report_chip_f32(const struct hw_chip *chip);
 /* A fact as people read it: "3.35 TB/s", "TSMC 4N". */
 void report_fact_value(const struct hw_value *value, const char *unit, struct strbuf *out);
+/* One fact with its sources and disagreeing values, over several lines (report_chips.c), and as JSON (report_chips_json.c). */
+void report_field_text(const struct hw_field *field, bool is_default, struct strbuf *out);
+json_t *report_json_field(struct report_json *json, const struct hw_field *field);
+/* Diagnostics as findings of a check (report_chip_check.c). */
+json_t *report_json_findings(struct report_json *json, const struct diag_list *diags);
 /* Keys of all chips, sorted, without repetition. To be freed; NULL and 0 when memory is exhausted or there are none. */
 const char **report_chip_keys(const struct hw_chip *const *chips, size_t count, size_t *key_count);
 

@@ -162,6 +162,18 @@ struct work_groups {
   uint32_t member_first, member_count;
 };
 
+/* How all_reduce, reduce_scatter and collective_reduce join elements; OTHER also for bodies of several operations. */
+enum work_reduction {
+  WORK_REDUCTION_NONE,
+  WORK_REDUCTION_ADD,
+  WORK_REDUCTION_MULTIPLY,
+  WORK_REDUCTION_MAXIMUM,
+  WORK_REDUCTION_MINIMUM,
+  WORK_REDUCTION_AND,
+  WORK_REDUCTION_OR,
+  WORK_REDUCTION_OTHER
+};
+
 enum work_collective_flag {
   /* The task starts the exchange and a later WORK_COLLECTIVE_DONE task waits for it, as the program is written */
   WORK_COLLECTIVE_ASYNC = 1 << 0,
@@ -171,6 +183,7 @@ enum work_collective_flag {
 struct work_collective {
   uint8_t kind; /* enum work_collective_kind */
   uint8_t flags; /* enum work_collective_flag */
+  uint8_t reduction; /* enum work_reduction */
   uint32_t group_count;
   uint32_t group_size; /* ranks per group (largest); 0 = all devices, number unknown */
   uint32_t groups; /* index + 1 into the graph's groups[]; 0 = not known beyond count and size */

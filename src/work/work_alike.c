@@ -128,8 +128,9 @@ static bool collectives_equal(const struct work_graph *graph, const struct work_
   }
   const struct work_collective *x = &graph->collectives.data[a->collective - 1];
   const struct work_collective *y = &graph->collectives.data[b->collective - 1];
-  return x->kind == y->kind && x->group_count == y->group_count && x->group_size == y->group_size
-         && x->bytes_per_rank == y->bytes_per_rank;
+  return x->kind == y->kind && x->flags == y->flags && x->reduction == y->reduction && x->group_count == y->group_count
+         && x->group_size == y->group_size && x->groups == y->groups && x->bytes_per_rank == y->bytes_per_rank
+         && x->input_bytes == y->input_bytes && x->output_bytes == y->output_bytes;
 }
 
 static bool tasks_equal(const struct work_graph *graph, const struct work_task *a, const struct work_task *b) {

@@ -27,6 +27,7 @@ static const char *const function_names[] = {"exp",    "log",   "rsqrt", "tanh",
                                              "divide", "power", "erf",   "other", "none"};
 static const char *const precision_names[] = {"default", "high", "highest"};
 static const char *const axis_names[] = {"batch", "row", "column", "parallel", "reduction", "window"};
+static const char *const reduction_names[] = {"none", "add", "multiply", "maximum", "minimum", "and", "or", "other"};
 static const char *const collective_names[] = {"all_reduce", "all_gather",           "reduce_scatter",    "all_to_all",
                                                "permute",    "collective_broadcast", "collective_reduce", "send_recv"};
 static const char *const role_names[] = {"input", "constant", "intermediate"};
@@ -54,6 +55,7 @@ const struct work_words work_words_function = {function_names, COUNT_OF(function
 const struct work_words work_words_precision = {precision_names, COUNT_OF(precision_names)};
 const struct work_words work_words_axis = {axis_names, COUNT_OF(axis_names)};
 const struct work_words work_words_collective = {collective_names, COUNT_OF(collective_names)};
+const struct work_words work_words_reduction = {reduction_names, COUNT_OF(reduction_names)};
 const struct work_words work_words_role = {role_names, COUNT_OF(role_names)};
 const struct work_words work_words_kind = {kind_names, COUNT_OF(kind_names)};
 

@@ -17,6 +17,8 @@ struct parse {
   VEC(const int16_t *) map_pointers;
   VEC(struct work_axis) axes;
   VEC(struct work_op) ops;
+  VEC(uint32_t) members;
+  uint64_t member_total; /* of all groups so far: a short text may ask for many */
 };
 
 static void parse_fail(struct parse *parse, const char *what) {
@@ -400,6 +402,146 @@ static void parse_stage(struct parse *parse, struct work_graph *graph) {
   }
 }
 
+static void parse_collective(struct parse *parse, struct work_graph *graph) {
+  struct work_collective collective = {
+      .kind = (uint8_t)parse_word_of(parse, &work_words_collective, "the kind of a collective")};
+  if (parse_accept(parse, "by")) {
+    collective.reduction = (uint8_t)parse_word_of(parse, &work_words_reduction, "how elements are joined");
+  }
+  collective.flags |= parse_accept(parse, "async") ? WORK_COLLECTIVE_ASYNC : 0;
+  collective.flags |= parse_accept(parse, "sends") ? WORK_COLLECTIVE_SENDS : 0;
+  bool ok = parse_accept(parse, "groups");
+  collective.group_count = parse_u32(parse);
+  ok = ok && parse_accept(parse, "of");
+  collective.group_size = parse_u32(parse);
+  if (parse_accept(parse, "devices")) {
+    collective.groups = parse_u32(parse) + 1;
+    if (collective.groups > graph->groups.count) {
+      parse_fail(parse, "the number of groups declared above");
+    }
+  }
+  ok = ok && parse_accept(parse, "bytes");
+  collective.bytes_per_rank = parse_number(parse, UINT64_MAX);
+  if (parse_accept(parse, "in")) {
+    collective.input_bytes = parse_number(parse, UINT64_MAX);
+    ok = ok && parse_accept(parse, "out");
+    collective.output_bytes = parse_number(parse, UINT64_MAX);
+  }
+  if (parse_accept(parse, "channel")) {
+    collective.channel = parse_number(parse, UINT64_MAX);
+  }
+  if (!ok) {
+    parse_fail(parse, "groups N of N [devices N] bytes N [in N out N] [channel N]");
+  } else if (!vec_push(&graph->collectives, collective)) {
+    parse_memory(parse);
+  }
+}
+
+static int64_t parse_signed(struct parse *parse) {
+  bool is_negative = parse_accept_char(parse, '-');
+  int64_t value = (int64_t)parse_number(parse, WORK_MAX_DEVICES);
+  return is_negative ? -value : value;
+}
+
+static void parse_member(struct parse *parse, int64_t member) {
+  if (member < 0 || (member >= WORK_MAX_DEVICES && member != UINT32_MAX)) {
+    parse_fail(parse, "devices below 16777216");
+  } else if (++parse->member_total > WORK_MAX_DEVICES) {
+    parse_fail(parse, "at most 16777216 members of groups");
+  } else if (!vec_push(&parse->members, (uint32_t)member)) {
+    parse_memory(parse);
+  }
+}
+
+/* "from 0 steps(8 by 1, 4 by 8)" */
+static void parse_lattice(struct parse *parse) {
+  enum { MAX_LEVELS = 16 };
+  uint64_t extents[MAX_LEVELS], total = 1;
+  int64_t steps[MAX_LEVELS], first = (int64_t)parse_number(parse, WORK_MAX_DEVICES);
+  uint32_t levels = 0;
+  bool ok = parse_accept(parse, "steps");
+  parse_char(parse, '(');
+  while (ok && !parse->failed && !parse_accept_char(parse, ')')) {
+    ok = levels < MAX_LEVELS;
+    extents[ok ? levels : 0] = parse_number(parse, WORK_MAX_DEVICES);
+    ok = parse_accept(parse, "by") && ok;
+    steps[ok ? levels : 0] = parse_signed(parse);
+    total *= extents[ok ? levels : 0];
+    levels += ok;
+    ok = ok && total > 0 && total <= WORK_MAX_DEVICES;
+    if (!parse_accept_char(parse, ',') && parse_peek(parse) != ')') {
+      parse_fail(parse, "',' or ')'");
+    }
+  }
+  if (!ok) {
+    parse_fail(parse, "steps(N by N, ...) of at most 16777216 devices");
+  }
+  for (uint64_t i = 0; i < total && !parse->failed; i++) {
+    int64_t member = first;
+    uint64_t left = i;
+    for (uint32_t k = levels; k-- > 0;) {
+      member += (int64_t)(left % extents[k]) * steps[k];
+      left /= extents[k];
+    }
+    parse_member(parse, member);
+  }
+}
+
+/* "(0, 1 | 2, 3)" behind the '('; short groups are filled up. */
+static void parse_listed_groups(struct parse *parse, uint32_t size) {
+  uint32_t in_group = 0;
+  bool is_open = true;
+  while (is_open && !parse->failed) {
+    if (parse_accept_char(parse, '|') || (is_open = !parse_accept_char(parse, ')')) == false) {
+      for (; in_group < size && !parse->failed; in_group++) {
+        parse_member(parse, UINT32_MAX);
+      }
+      in_group = 0;
+      continue;
+    }
+    parse_member(parse, (int64_t)parse_number(parse, WORK_MAX_DEVICES));
+    if (++in_group > size) {
+      parse_fail(parse, "groups of the stated size");
+    }
+    if (!parse_accept_char(parse, ',') && parse_peek(parse) != '|' && parse_peek(parse) != ')') {
+      parse_fail(parse, "',', '|' or ')'");
+    }
+  }
+}
+
+/* A line of groups behind its first word: "0 : 8 of 4 from 0 steps(...)". */
+static void parse_groups(struct parse *parse, struct work_graph *graph) {
+  if (parse_u32(parse) != graph->groups.count) {
+    parse_fail(parse, "the next number of groups");
+  }
+  parse_char(parse, ':');
+  uint32_t count = parse_u32(parse), size = 0;
+  if (parse_accept(parse, "of")) {
+    size = parse_u32(parse);
+  } else {
+    parse_fail(parse, "of");
+  }
+  vec_clear(&parse->members);
+  if (parse_accept_char(parse, '(')) {
+    parse_listed_groups(parse, size);
+  }
+  while (!parse->failed && parse_accept(parse, "from")) {
+    parse_lattice(parse);
+  }
+  if (!parse->failed && parse->members.count != 0 && parse->members.count != (uint64_t)count * size) {
+    parse_fail(parse, "as many devices as the groups have");
+  }
+  if (!parse->failed) {
+    struct work_groups groups = {count, size, (uint32_t)graph->members.count, (uint32_t)parse->members.count};
+    bool ok =
+        vec_reserve(&graph->members, graph->members.count + parse->members.count) && vec_push(&graph->groups, groups);
+    for (size_t i = 0; i < parse->members.count && ok; i++) {
+      graph->members.data[graph->members.count++] = parse->members.data[i];
+    }
+    graph->out_of_memory |= !ok;
+  }
+}
+
 static void parse_task_words(struct parse *parse, struct work_graph *graph, struct work_task *task) {
   task->flags = (uint8_t)(parse_accept(parse, "prefused") ? WORK_TASK_PREFUSED : 0);
   task->flags |= (uint8_t)(parse_accept(parse, "trip_unknown") ? WORK_TASK_TRIP_UNKNOWN : 0);
@@ -408,17 +550,7 @@ static void parse_task_words(struct parse *parse, struct work_graph *graph, stru
     task->trip_count = parse_number(parse, UINT64_MAX);
   }
   if (parse_accept(parse, "collective")) {
-    struct work_collective collective = {
-        .kind = (uint8_t)parse_word_of(parse, &work_words_collective, "the kind of a collective")};
-    bool ok = parse_accept(parse, "groups");
-    collective.group_count = parse_u32(parse);
-    ok = ok && parse_accept(parse, "of");
-    collective.group_size = parse_u32(parse);
-    ok = ok && parse_accept(parse, "bytes");
-    collective.bytes_per_rank = parse_number(parse, UINT64_MAX);
-    if (!ok || !vec_push(&graph->collectives, collective)) {
-      parse_fail(parse, "groups N of N bytes N");
-    }
+    parse_collective(parse, graph);
     task->collective = (uint32_t)graph->collectives.count;
   }
   if (parse_accept(parse, "at")) {
@@ -495,6 +627,8 @@ static void parse_graph(struct parse *parse, struct work_graph *graph, unsigned 
       parse_char(parse, '>');
       pair.out = parse_tensor_id(parse, graph);
       graph->out_of_memory |= !vec_push(&graph->carried, pair);
+    } else if (parse_accept(parse, "groups")) {
+      parse_groups(parse, graph);
     } else if (parse_accept(parse, "partitions")) {
       graph->partitions = (uint32_t)parse_number(parse, UINT32_MAX);
       graph->is_partitioned = parse_accept(parse, "one");
@@ -507,7 +641,7 @@ static void parse_graph(struct parse *parse, struct work_graph *graph, unsigned 
         graph->out_of_memory |= !vec_push(&graph->outputs, parse_tensor_id(parse, graph));
       }
     } else {
-      parse_fail(parse, "tensor, inputs, outputs, partitions, carried, task or end");
+      parse_fail(parse, "tensor, inputs, outputs, partitions, groups, carried, task or end");
     }
     parse_line_end(parse);
   }
@@ -545,6 +679,7 @@ enum status work_graph_parse(const struct source *source, struct diag_list *diag
   vec_release(&parse.map_pointers);
   vec_release(&parse.axes);
   vec_release(&parse.ops);
+  vec_release(&parse.members);
   if (parse.failed || parsed->out_of_memory) {
     bool is_input = parse.failed && !parse.is_out_of_memory && !parsed->out_of_memory;
     enum status status = is_input ? STATUS_INPUT : STATUS_MEMORY;

@@ -149,6 +149,27 @@ static void print_derived(const struct work_graph *graph, const struct work_task
   strbuf_printf(out, " %" PRIu64 " B read, %" PRIu64 " B written", task->read_bytes, task->write_bytes);
 }
 
+static void print_collective(const struct work_collective *collective, struct strbuf *out) {
+  strbuf_printf(out, " collective %s", work_words_get(&work_words_collective, collective->kind));
+  if (collective->reduction != WORK_REDUCTION_NONE) {
+    strbuf_printf(out, " by %s", work_words_get(&work_words_reduction, collective->reduction));
+  }
+  strbuf_puts(out, (collective->flags & WORK_COLLECTIVE_ASYNC) != 0 ? " async" : "");
+  strbuf_puts(out, (collective->flags & WORK_COLLECTIVE_SENDS) != 0 ? " sends" : "");
+  strbuf_printf(out, " groups %u of %u", collective->group_count, collective->group_size);
+  if (collective->groups != 0) {
+    print_number(out, "devices", collective->groups - 1);
+  }
+  print_number(out, "bytes", collective->bytes_per_rank);
+  if (collective->input_bytes != 0 || collective->output_bytes != 0) {
+    print_number(out, "in", collective->input_bytes);
+    print_number(out, "out", collective->output_bytes);
+  }
+  if (collective->channel != 0) {
+    print_number(out, "channel", collective->channel);
+  }
+}
+
 static void print_task(const struct work_graph *graph, uint32_t index, struct strbuf *out) {
   static const struct {
     uint8_t flag;
@@ -166,9 +187,7 @@ static void print_task(const struct work_graph *graph, uint32_t index, struct st
   }
   if (task->collective != 0) {
     const struct work_collective *collective = &graph->collectives.data[task->collective - 1];
-    strbuf_printf(out, " collective %s groups %u of %u bytes %" PRIu64,
-                  work_words_get(&work_words_collective, collective->kind), collective->group_count,
-                  collective->group_size, collective->bytes_per_rank);
+    print_collective(collective, out);
   }
   if (task->source_offset != 0) {
     print_number(out, "at", task->source_offset);
@@ -204,6 +223,10 @@ static void print_graph(const struct work_graph *graph, size_t indent, struct st
   if (graph->partitions > 0) {
     strbuf_fill(out, ' ', indent + 2);
     strbuf_printf(out, "partitions %u%s\n", graph->partitions, graph->is_partitioned ? " one" : "");
+  }
+  for (uint32_t i = 0; i < graph->groups.count; i++) {
+    strbuf_fill(out, ' ', indent + 2);
+    work_groups_print(graph, i, out);
   }
   for (size_t i = 0; i < graph->carried.count; i++) {
     strbuf_fill(out, ' ', indent + 2);

@@ -234,6 +234,18 @@ static enum status unroll_loop(struct unroll *unroll, const struct work_graph *f
   return unroll->to->out_of_memory ? STATUS_MEMORY : status;
 }
 
+/* The same collective among the same devices, whose list the new graph may have already. */
+static uint32_t unroll_collective(struct unroll *unroll, const struct work_graph *from,
+                                  struct work_collective collective) {
+  if (collective.groups != 0) {
+    const struct work_groups *groups = &from->groups.data[collective.groups - 1];
+    const uint32_t *members = groups->member_count > 0 ? from->members.data + groups->member_first : NULL;
+    collective.groups = work_groups_add(unroll->to, groups->count, groups->size, members, groups->member_count);
+  }
+  unroll->to->out_of_memory |= !vec_push(&unroll->to->collectives, collective);
+  return (uint32_t)unroll->to->collectives.count;
+}
+
 static enum status unroll_task(struct unroll *unroll, const struct work_graph *from, const struct work_task *task,
                                uint32_t *map, unsigned depth) {
   if ((*unroll->task_budget)-- == 0) {
@@ -259,8 +271,7 @@ static enum status unroll_task(struct unroll *unroll, const struct work_graph *f
                             unroll->task_budget, depth + 1));
   }
   if (task->collective != 0) {
-    unroll->to->out_of_memory |= !vec_push(&unroll->to->collectives, from->collectives.data[task->collective - 1]);
-    copy.collective = (uint32_t)unroll->to->collectives.count;
+    copy.collective = unroll_collective(unroll, from, from->collectives.data[task->collective - 1]);
   }
   copy.label = unroll_name(unroll, from, task->label);
   if (!unroll_accesses(unroll, from, task->access_first, task->access_count, map)) {

@@ -16,6 +16,7 @@ struct verify {
   uint32_t *inner; /* per tensor: task + 1 one of whose stages wrote it */
   uint32_t *outer; /* per tensor: task + 1 whose stages read it from outside */
   uint32_t *listed; /* per tensor: task + 1 whose border lists it */
+  struct work_groups_fault *faults; /* per groups */
 };
 
 static void verify_fail(struct verify *verify, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -240,6 +241,46 @@ static void verify_border(struct verify *verify, uint32_t index, const struct wo
   }
 }
 
+/* Each device is in one group once, and the collective says as many groups as there are. */
+static void verify_collective(struct verify *verify, uint32_t index, const struct work_collective *collective) {
+  const struct work_graph *graph = verify->graph;
+  if (collective->kind > WORK_SEND_RECV || collective->reduction > WORK_REDUCTION_OTHER
+      || collective->groups > graph->groups.count) {
+    verify_fail(verify, "task %u is a collective of unknown kind, reduction or groups", index);
+    return;
+  }
+  if (collective->groups == 0) {
+    return;
+  }
+  const struct work_groups *groups = &graph->groups.data[collective->groups - 1];
+  const struct work_groups_fault *fault = &verify->faults[collective->groups - 1];
+  bool has_pairs = work_collective_has_pairs(collective);
+  if (groups->count != collective->group_count || groups->size != collective->group_size
+      || (has_pairs && groups->size != 2)) {
+    verify_fail(verify, "task %u says another number or size of groups than it has", index);
+  }
+  uint32_t twice = !has_pairs                          ? fault->twice
+                   : fault->twice_source != UINT32_MAX ? fault->twice_source
+                                                       : fault->twice_target;
+  if (twice != UINT32_MAX) {
+    verify_fail(verify, "task %u has device %u twice in its groups", index, twice);
+  }
+}
+
+/* Fills verify->faults; false when memory is exhausted. */
+static bool verify_groups(struct verify *verify) {
+  const struct work_graph *graph = verify->graph;
+  verify->faults = calloc(graph->groups.count + 1, sizeof *verify->faults);
+  bool ok = verify->faults != NULL;
+  for (uint32_t i = 0; i < graph->groups.count && ok; i++) {
+    ok = work_groups_check(graph, &graph->groups.data[i], &verify->faults[i]);
+    if (ok && verify->faults[i].what != NULL) {
+      verify_fail(verify, "groups %u %s", i, verify->faults[i].what);
+    }
+  }
+  return ok;
+}
+
 static void verify_task(struct verify *verify, uint32_t index) {
   const struct work_graph *graph = verify->graph;
   const struct work_task *task = &graph->tasks.data[index];
@@ -264,6 +305,8 @@ static void verify_task(struct verify *verify, uint32_t index) {
   }
   if ((task->kind == WORK_COLLECTIVE) != (task->collective != 0)) {
     verify_fail(verify, "task %u is a collective without description or the other way round", index);
+  } else if (task->collective != 0) {
+    verify_collective(verify, index, &graph->collectives.data[task->collective - 1]);
   }
   if (work_task_is_control(task)) {
     verify_subgraphs(verify, index, task);
@@ -314,7 +357,9 @@ static enum status verify_graph(const struct work_graph *graph, struct diag_list
   }
   size_t tensors = graph->tensors.count;
   uint32_t *scratch = calloc(4 * tensors + 1, sizeof *scratch);
-  if (scratch == NULL) {
+  if (scratch == NULL || !verify_groups(&verify)) {
+    free(scratch);
+    free(verify.faults);
     return STATUS_MEMORY;
   }
   verify.written_by = scratch;
@@ -330,6 +375,7 @@ static enum status verify_graph(const struct work_graph *graph, struct diag_list
     verify_ends(&verify);
   }
   free(scratch);
+  free(verify.faults);
   *failed |= verify.failed;
   enum status status = STATUS_OK;
   for (size_t i = 0; i < graph->subgraphs.count && status == STATUS_OK; i++) {

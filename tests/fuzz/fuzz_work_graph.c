@@ -1,5 +1,5 @@
 /* Fuzz target: the text form of work graphs. What reads must print and read again; what also verifies must seal, and then
- * sums, memory, unrolling and fusion must hold on it. */
+ * sums, memory, unrolling, fusion and the rewrites of collectives must hold on it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,6 +67,25 @@ static enum fuzz_outcome check_fusion(const struct work_graph *graph, const stru
   return outcome;
 }
 
+/* Collectives rewritten with a threshold that small programs meet: the graph keeps its invariants, and what is moved is the
+ * same but for what was moved twice. */
+static enum fuzz_outcome check_collectives(const struct work_graph *graph, struct strbuf *why) {
+  const struct lower_collective_options options = {true, true, true, 4096, 4096, 4096, 3};
+  struct lower_collective_report report;
+  struct work_graph *rewritten = NULL;
+  enum fuzz_outcome outcome = FUZZ_ACCEPTED;
+  if (lower_collectives(graph, &options, &report, &rewritten) != STATUS_OK) {
+    outcome = broken(why, "the collectives of a verified graph cannot be rewritten");
+  } else {
+    outcome = fuzz_check_graph(rewritten, why);
+    if (outcome == FUZZ_ACCEPTED && fuzz_sum(rewritten).matrix_flops != fuzz_sum(graph).matrix_flops) {
+      outcome = broken(why, "rewriting collectives changes the matrix FLOPs");
+    }
+  }
+  work_graph_free(rewritten);
+  return outcome;
+}
+
 static enum fuzz_outcome check_verified(struct work_graph *graph, struct strbuf *why) {
   if (work_graph_seal(graph) != STATUS_OK) {
     return broken(why, "a verified graph cannot be sealed");
@@ -89,6 +108,9 @@ static enum fuzz_outcome check_verified(struct work_graph *graph, struct strbuf 
     }
   }
   work_graph_free(unrolled);
+  if (outcome == FUZZ_ACCEPTED) {
+    outcome = check_collectives(graph, why);
+  }
   if (outcome == FUZZ_ACCEPTED) {
     outcome = check_fusion(graph, chips.gpu, why);
   }

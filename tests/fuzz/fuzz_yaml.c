@@ -1,11 +1,12 @@
-/* Fuzz target: one chip file from memory. What loads must check, resolve its rates and answer every question that a cost
- * model asks, with finite numbers. */
+/* Fuzz target: one chip or cluster file from memory. A chip that loads must check, resolve its rates and answer every
+ * question that a cost model asks, with finite numbers; a cluster that loads must give slices of as many devices as asked. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fuzz.h"
 #include "fuzz_check.h"
+#include "hw/hw_cluster.h"
 
 static enum fuzz_outcome check_chip(const struct hw_chip *chip, struct strbuf *why) {
   for (int i = DTYPE_NONE; i < DTYPE_COUNT; i++) {
@@ -32,6 +33,44 @@ static enum fuzz_outcome check_chip(const struct hw_chip *chip, struct strbuf *w
   return FUZZ_ACCEPTED;
 }
 
+static enum fuzz_outcome check_slices(const struct hw_cluster *cluster, struct strbuf *why) {
+  static const uint64_t numbers[] = {1, 2, 7, 8, 12, 64, 256, 1000, 6144, 1 << 24};
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+    struct diag_list diags;
+    struct hw_slice slice;
+    diag_init(&diags);
+    enum status status = hw_slice_of(cluster, numbers[i], NULL, &diags, &slice);
+    size_t told = diags.error_count;
+    diag_release(&diags);
+    if ((status == STATUS_OK) != (told == 0) || (status == STATUS_OK && slice.devices != numbers[i])) {
+      strbuf_printf(why, "a slice of %llu devices: status %d, %zu errors", (unsigned long long)numbers[i], (int)status,
+                    told);
+      return FUZZ_BROKEN;
+    }
+  }
+  return FUZZ_ACCEPTED;
+}
+
+static enum fuzz_outcome check_as_cluster(const struct source *source, struct strbuf *why) {
+  struct diag_list diags;
+  struct hw_clusters clusters = {0};
+  const struct hw_cluster *cluster = NULL;
+  diag_init(&diags);
+  enum status status = hw_cluster_parse(&clusters, source, RDG_SOURCE_DIR "/hardware", NULL, &diags, &cluster);
+  enum fuzz_outcome outcome = FUZZ_REFUSED;
+  if ((status == STATUS_OK) != (diags.error_count == 0) || (status == STATUS_OK) != (cluster != NULL)) {
+    strbuf_printf(why, "as a cluster: status %d with %zu errors", (int)status, diags.error_count);
+    outcome = FUZZ_BROKEN;
+  } else if (status == STATUS_OK) {
+    struct hw_database none = {0};
+    (void)hw_cluster_check(cluster, &none, &diags);
+    outcome = check_slices(cluster, why);
+  }
+  diag_release(&diags);
+  hw_clusters_release(&clusters);
+  return outcome;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   char *text = malloc(size + 1);
   if (text == NULL) {
@@ -55,6 +94,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     outcome = check_chip(chip, &why);
     (void)cost_roofline.supports(chip);
     (void)lower_fusion_key(chip);
+  }
+  if (outcome == FUZZ_REFUSED) {
+    outcome = check_as_cluster(&source, &why);
   }
   fuzz_require(outcome, &why);
   diag_release(&diags);

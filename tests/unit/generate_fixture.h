@@ -33,29 +33,33 @@ static inline void generated_fail(const struct generated *g, const char *name, c
            g->diags.entries.count > 0 ? g->diags.entries.data[0].message : "no message");
 }
 
-/* Generates what must be right: its text reads back as an equal module, which passes the verifier. */
+/* Takes a module that must be right: its text reads back as an equal module, which passes the verifier. */
+static inline void generated_adopt(struct generated *g, const char *name, struct ir_module *made) {
+  char where[200];
+  mlir_print(made, made->root, NULL, &g->text);
+  g->source = (struct source){name, strbuf_text(&g->text), g->text.length};
+  if (mlir_parse(&g->source, NULL, &g->diags, &g->module) != STATUS_OK) {
+    generated_fail(g, name, "read back");
+  }
+  if (!ir_equal(made, made->root, g->module, g->module->root, where, sizeof where)) {
+    fail_msg("%s: its text loses something: %s", name, where);
+  }
+  if (analyze_infer(g->module, &g->diags) != STATUS_OK || analyze_calls(g->module, &g->diags) != STATUS_OK) {
+    generated_fail(g, name, "verified");
+  }
+  g->parameters = generate_parameters(made);
+  ir_module_free(made);
+}
+
 static inline void generated_open(struct generated *g, const struct generate_model *model,
                                   const struct generate_request *request) {
   struct ir_module *made = NULL;
-  char where[200];
   memset(g, 0, sizeof *g);
   diag_init(&g->diags);
   if (generate_module(model, request, &g->diags, &made) != STATUS_OK) {
     generated_fail(g, model->name, "generated");
   }
-  mlir_print(made, made->root, NULL, &g->text);
-  g->source = (struct source){model->name, strbuf_text(&g->text), g->text.length};
-  if (mlir_parse(&g->source, NULL, &g->diags, &g->module) != STATUS_OK) {
-    generated_fail(g, model->name, "read back");
-  }
-  if (!ir_equal(made, made->root, g->module, g->module->root, where, sizeof where)) {
-    fail_msg("%s: its text loses something: %s", model->name, where);
-  }
-  if (analyze_infer(g->module, &g->diags) != STATUS_OK || analyze_calls(g->module, &g->diags) != STATUS_OK) {
-    generated_fail(g, model->name, "verified");
-  }
-  g->parameters = generate_parameters(made);
-  ir_module_free(made);
+  generated_adopt(g, model->name, made);
 }
 
 static inline void generated_close(struct generated *g) {

@@ -73,6 +73,65 @@ static void test_defaults(void **state) {
   rdg_context_free(ctx);
 }
 
+static void test_training_step(void **state) {
+  (void)state;
+  rdg_context *ctx = rdg_context_new(NULL);
+  rdg_program *program = NULL;
+  struct sunk sunk;
+  rdg_totals totals;
+  rdg_training_options options = {.sequence = 128, .layers = 2, .data = 2, .sharded = "parameters"};
+  assert_int_equal(rdg_generate_training(ctx, "gpt2", &options, &program), RDG_OK);
+  assert_int_equal(rdg_program_print(ctx, program, RDG_FORM_PRETTY, sink_of(&sunk)), RDG_OK);
+  assert_non_null(strstr(sunk.text, "gpt2_train"));
+  /* products forward and twice backward: two layers of 12 h^2, the tied head; scores and contexts, seven products of flash
+   * attention */
+  assert_int_equal(rdg_program_totals(ctx, program, &totals), RDG_OK);
+  uint64_t h = 768;
+  assert_int_equal(totals.matrix_flops, 128 * (6 * (2 * 12 * h * h + 50257 * h) + 7 * 2 * 2 * 128 * h));
+  rdg_program_free(program);
+  static const rdg_training_options wrong[] = {
+      {.framework = "tensorflow"}, {.recompute = "some"}, {.sharded = "all"}, {.attention = "none"},
+      {.optimizer = "lion"},       {.tensor = 5},         {.layers = 13},     {.products = "f99"}};
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    rdg_diagnostic diagnostic;
+    program = (rdg_program *)ctx;
+    assert_int_equal(rdg_generate_training(ctx, "gpt2", &wrong[i], &program), RDG_ERROR_INPUT);
+    assert_null(program);
+    assert_true(rdg_diagnostic_get(ctx, 0, &diagnostic));
+    assert_string_equal(diagnostic.code, "E0805");
+  }
+  rdg_context_free(ctx);
+}
+
+static void test_residual_network(void **state) {
+  (void)state;
+  rdg_context *ctx = rdg_context_new(NULL);
+  rdg_program *program = NULL;
+  rdg_totals totals;
+  rdg_diagnostic diagnostic;
+  const rdg_training_options options = {.data = 4, .micro_batch = 8, .activations = "f16", .optimizer = "sgd"};
+  assert_int_equal(rdg_generate_training(ctx, "ResNet18", &options, &program), RDG_OK);
+  assert_int_equal(rdg_program_totals(ctx, program, &totals), RDG_OK);
+  assert_int_equal(totals.collectives, 20 * 7 + 4);
+  rdg_program_free(program);
+  assert_int_equal(rdg_generate_training(ctx, "resnet18", NULL, &program), RDG_OK);
+  rdg_program_free(program);
+  static const rdg_training_options wrong[] = {
+      {.tensor = 2},          {.sharded = "parameters"},      {.optimizer = "adam"},
+      {.activations = "f64"}, {.data = 3, .global_batch = 8}, {.data = 2, .micro_batch = 8, .global_batch = 8}};
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    program = (rdg_program *)ctx;
+    assert_int_equal(rdg_generate_training(ctx, "resnet18", &wrong[i], &program), RDG_ERROR_INPUT);
+    assert_null(program);
+    assert_true(rdg_diagnostic_get(ctx, 0, &diagnostic));
+    assert_string_equal(diagnostic.code, "E0805");
+  }
+  assert_int_equal(rdg_generate(ctx, "resnet18", NULL, &program), RDG_ERROR_INPUT);
+  assert_true(rdg_diagnostic_get(ctx, 0, &diagnostic));
+  assert_non_null(strstr(diagnostic.message, "only a training step"));
+  rdg_context_free(ctx);
+}
+
 static void test_refusals(void **state) {
   (void)state;
   rdg_context *ctx = rdg_context_new(NULL);
@@ -100,6 +159,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_program_is_like_a_loaded_one),
       cmocka_unit_test(test_defaults),
+      cmocka_unit_test(test_training_step),
+      cmocka_unit_test(test_residual_network),
       cmocka_unit_test(test_refusals),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -327,13 +327,37 @@ static void chips_are_listed_and_compared(void **state) {
   }
   struct text checked = {0};
   assert_int_equal(rdg_chip_check(ctx, NULL, RDG_FORMAT_TEXT, (rdg_sink){append, &checked}), RDG_OK);
-  assert_non_null(strstr(checked.data, "68 chips checked: 0 errors"));
+  assert_non_null(strstr(checked.data, "69 chips checked: 0 errors"));
   free(checked.data);
   assert_int_equal(rdg_chip_show(ctx, "h1000", RDG_FORMAT_TEXT, (rdg_sink){append, &checked}), RDG_ERROR_INPUT);
   rdg_diagnostic d;
   assert_true(rdg_diagnostic_get(ctx, 0, &d));
   assert_string_equal(d.code, "E0307");
   assert_false(rdg_diagnostic_get(ctx, rdg_diagnostic_count(ctx), &d));
+}
+
+static void clusters_are_listed_and_shown(void **state) {
+  rdg_context *ctx = *state;
+  for (int format = RDG_FORMAT_TEXT; format <= RDG_FORMAT_JSON; format++) {
+    struct text list = {0}, show = {0}, check = {0};
+    assert_int_equal(rdg_clusters_list(ctx, (rdg_format)format, (rdg_sink){append, &list}), RDG_OK);
+    assert_int_equal(rdg_cluster_show(ctx, "dgx-h100", (rdg_format)format, (rdg_sink){append, &show}), RDG_OK);
+    assert_int_equal(rdg_cluster_check(ctx, NULL, (rdg_format)format, (rdg_sink){append, &check}), RDG_OK);
+    assert_non_null(strstr(list.data, "tpu_v5p"));
+    assert_non_null(strstr(show.data, "dimension.nvlink.link_bw"));
+    assert_non_null(strstr(check.data, format == RDG_FORMAT_TEXT ? " 0 errors, 0 warnings" : "\"errors\": 0"));
+    free(list.data);
+    free(show.data);
+    free(check.data);
+  }
+  struct text nothing = {0};
+  assert_int_equal(rdg_cluster_show(ctx, "dgx_h1000", RDG_FORMAT_TEXT, (rdg_sink){append, &nothing}), RDG_ERROR_INPUT);
+  rdg_diagnostic d;
+  assert_true(rdg_diagnostic_get(ctx, 0, &d));
+  assert_string_equal(d.code, "E0313");
+  assert_int_equal(rdg_cluster_show(ctx, "none/there.yaml", RDG_FORMAT_TEXT, (rdg_sink){append, &nothing}),
+                   RDG_ERROR_IO);
+  assert_null(nothing.data);
 }
 
 static void errors_carry_their_place(void **state) {
@@ -413,6 +437,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(a_program_of_unknown_operations_says_so, make_context, free_context),
       cmocka_unit_test_setup_teardown(an_unknown_memory_size_is_no_verdict, make_context, free_context),
       cmocka_unit_test_setup_teardown(chips_are_listed_and_compared, make_context, free_context),
+      cmocka_unit_test_setup_teardown(clusters_are_listed_and_shown, make_context, free_context),
       cmocka_unit_test_setup_teardown(errors_carry_their_place, make_context, free_context),
       cmocka_unit_test_setup_teardown(validation_without_data_says_so, make_context, free_context),
       cmocka_unit_test_setup_teardown(a_receiver_that_refuses_is_a_reason, make_context, free_context),

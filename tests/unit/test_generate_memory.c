@@ -1,4 +1,5 @@
 /* Generation with exhausted memory: every allocation fails once. */
+#include "generate/generate_resnet.h"
 #include "generate_fixture.h"
 
 #include "exhausted_memory.h"
@@ -37,6 +38,24 @@ static void families(void **state) {
   }
 }
 
+static enum status generate_step(const void *input, struct diag_list *diags, struct strbuf *text) {
+  const struct generate_resnet_training p = {.data = 2, .global_batch = 4, .compute = DTYPE_BF16};
+  struct ir_module *module = NULL;
+  enum status status = generate_resnet_training(input, &p, diags, &module);
+  if (status == STATUS_OK) {
+    strbuf_printf(text, "%llu %zu", (unsigned long long)generate_parameters(module), module->ops.count);
+  }
+  ir_module_free(module);
+  return status;
+}
+
+static void residual_network(void **state) {
+  (void)state;
+  static const struct generate_resnet tiny = {
+      .name = "tiny", .is_bottleneck = true, .stages = {1}, .width = 2, .side = 8, .classes = 3};
+  exhausted_check(tiny.name, generate_step, &tiny, 20);
+}
+
 static void unknown_model(void **state) {
   (void)state;
   for (unsigned long n = 0; n < 8; n++) { /* the names of the message need memory */
@@ -52,6 +71,7 @@ static void unknown_model(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(families), cmocka_unit_test(unknown_model)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(families), cmocka_unit_test(residual_network),
+                                     cmocka_unit_test(unknown_model)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "exhausted_memory.h"
-#include "hw/hw.h"
+#include "hw/hw_cluster.h"
 
 static void put_chip(const struct hw_chip *chip, struct strbuf *text) {
   strbuf_printf(text, "%s %zu %a\n", chip->id, chip->field_count, chip->memory_Bps);
@@ -45,6 +45,51 @@ static void one_file(void **state) {
     const struct source source = {names[i], data, length};
     exhausted_check(names[i], read_chip, &source, 1);
   }
+}
+
+static enum status read_cluster(const void *input, struct diag_list *diags, struct strbuf *text) {
+  struct hw_clusters clusters = {0};
+  const struct hw_cluster *cluster = NULL;
+  struct hw_slice slice;
+  enum status status = hw_cluster_parse(&clusters, input, RDG_SOURCE_DIR "/hardware", NULL, diags, &cluster);
+  if (status == STATUS_OK) {
+    strbuf_printf(text, "%s %zu %s\n", cluster->id, cluster->field_count, cluster->chip);
+    status = hw_slice_of(cluster, 8, NULL, diags, &slice);
+  }
+  hw_clusters_release(&clusters);
+  return status;
+}
+
+static void one_cluster(void **state) {
+  (void)state;
+  static char data[1 << 16];
+  static const char *const names[] = {"tests/fuzz/corpus/yaml/cluster_switch.yaml", "hardware/clusters/tpu_v3.yaml"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    char path[1024];
+    snprintf(path, sizeof path, RDG_SOURCE_DIR "/%s", names[i]);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    size_t length = fread(data, 1, sizeof data - 1, file);
+    fclose(file);
+    data[length] = '\0';
+    const struct source source = {names[i], data, length};
+    exhausted_check(names[i], read_cluster, &source, 1);
+  }
+}
+
+static enum status read_clusters(const void *input, struct diag_list *diags, struct strbuf *text) {
+  struct hw_clusters clusters;
+  enum status status = hw_clusters_load(&clusters, input, NULL, diags);
+  for (size_t i = 0; status == STATUS_OK && i < clusters.list.count; i++) {
+    strbuf_printf(text, "%s %zu\n", clusters.list.data[i].id, clusters.list.data[i].field_count);
+  }
+  hw_clusters_release(&clusters);
+  return status;
+}
+
+static void all_clusters(void **state) {
+  (void)state;
+  exhausted_check("clusters", read_clusters, RDG_SOURCE_DIR "/hardware", 10);
 }
 
 static enum status read_folder(const void *input, struct diag_list *diags, struct strbuf *text) {
@@ -98,6 +143,7 @@ static void a_folder(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(one_file), cmocka_unit_test(a_folder)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(one_file), cmocka_unit_test(a_folder),
+                                     cmocka_unit_test(one_cluster), cmocka_unit_test(all_clusters)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

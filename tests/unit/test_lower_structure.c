@@ -425,15 +425,15 @@ static void test_collectives(void **state) {
   (void)state;
   struct work_collective c = collective_of("tensor<8xf32>", ALL_REDUCE("dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>"));
   assert_int_equal(c.kind, WORK_ALL_REDUCE);
-  assert_int_equal(c.group_count, 2);
+  assert_int_equal(c.group_count, 4); /* two groups of replicas in each of two partitions */
   assert_int_equal(c.group_size, 2);
   assert_int_equal(c.bytes_per_rank, 32);
   c = collective_of("tensor<8xf32>",
                     ALL_REDUCE("dense<[[0, -1, -1], [2, 3, 1]]> : tensor<2x3xi64>")); /* ragged, filled up with -1 */
   assert_int_equal(c.group_size, 3);
-  c = collective_of("tensor<8xf32>", ALL_REDUCE("dense<> : tensor<0x0xi64>")); /* everyone: 4 replicas x 2 partitions */
-  assert_int_equal(c.group_count, 1);
-  assert_int_equal(c.group_size, 8);
+  c = collective_of("tensor<8xf32>", ALL_REDUCE("dense<> : tensor<0x0xi64>")); /* all replicas, in each partition */
+  assert_int_equal(c.group_count, 2);
+  assert_int_equal(c.group_size, 4);
   c = collective_of("tensor<8xf32>",
                     ALL_REDUCE("#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "
                                "\"y\">]>"));
@@ -450,7 +450,8 @@ static void test_collectives(void **state) {
       "%r = \"stablehlo.collective_permute\"(%a) <{source_target_pairs = dense<[[0, 1], [1, 2], [2, 0]]> : "
       "tensor<3x2xi64>}> : (tensor<8xf32>) -> tensor<8xf32>");
   assert_int_equal(c.kind, WORK_PERMUTE);
-  assert_int_equal(c.group_size, 3);
+  assert_int_equal(c.group_count, 6); /* pairs, in each of two partitions */
+  assert_int_equal(c.group_size, 2);
 }
 
 /* ---- messages ---- */

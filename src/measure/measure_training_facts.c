@@ -1,0 +1,356 @@
+/* Facts about published training runs that their tables leave open, each with its source. */
+#include <ctype.h>
+#include <string.h>
+
+#include "measure/measure_training.h"
+
+/* PyTorch takes 5 to 25 us of the host per operation (Python, dispatcher, autograd, driver). The upper end: beside every
+ * operation with a kernel there are several without (views, state of random numbers). */
+#define PYTORCH_HOST_S 25e-6
+#define ENGINE_HOST_S 10e-6 /* Transformer Engine, torch.compile: one call for several operations */
+/* FlashAttention reaches 25 to 40 % of an A100 (Dao 2023, arXiv 2307.08691, section 1: the state before version 2), and
+ * FlashAttention-2 70 % of an A100 but 35 % of an H100 (Shah et al. 2024, arXiv 2407.08608): kernels with Ampere's
+ * instructions reach half the share on Hopper. */
+#define FLASH_1 .attention_share = 0.33, .attention_share_hopper = 0.17
+#define FLASH_2 .attention_share = 0.7, .attention_share_hopper = 0.35
+
+/* First match counts.
+ * Korthikanti et al. 2022, section 5: interleaved 1F1B, fused softmax, no FlashAttention, data-parallel degree 1.
+ * NeMo and Megatron-Bridge: performance recipes of the repositories (distributed optimizer, exchange of gradients and
+ * parameters overlapped, cuDNN attention, tensor-parallel overlap by user buffers). Their FLOPs count whole attention until
+ * 2025 and half of it since: 711 TFLOP/s at 12,273 tokens/s is 45.0 + 12.9 GFLOP per token of Llama-3-8B; 2,348 at 5,248 is
+ * 417 + 32 of Llama-3-70B.
+ * Megatron-Bridge's recipes of experts dispatch with DeepEP (Hopper, B200) or HybridEP (NVL72).
+ * llm-foundry: scripts/train/benchmarking (FSDP of PyTorch, which exchanges every micro-batch; FlashAttention).
+ * torchtitan: README of the benchmarks; pipelines cut the local batch into as many parts as stages
+ * (pipeline_parallel_microbatches).
+ * MaxText, tpu-recipes: fully sharded over the slice, data parallel over slices; splash attention; layers recomputed but for
+ * what is off-loaded.
+ * AWS: Neuron documentation of the tutorials named in the table (ZeRO-1, sequence parallelism, activations recomputed).
+ * vTrain: Megatron-DeepSpeed, activation checkpointing, 1F1B, f16 (its repository's README). */
+const struct training_source training_sources[] = {
+    {.match = "arXiv 2205.05198",
+     .label = "Megatron 2022",
+     .host_s = PYTORCH_HOST_S,
+     .framework = GENERATE_MEGATRON,
+     .attention = GENERATE_ATTENTION_FUSED_SOFTMAX,
+     .compute = DTYPE_F16,
+     .gradients = DTYPE_F32},
+    {.match = "performance_long_sequence.md",
+     .label = "NeMo long",
+     .host_s = ENGINE_HOST_S,
+     .framework = GENERATE_MEGATRON,
+     .attention = GENERATE_ATTENTION_FLASH,
+     .sharded = GENERATE_SHARD_OPTIMIZER,
+     .compute = DTYPE_BF16,
+     .products = DTYPE_F8E4M3FN,
+     .gradients = DTYPE_BF16,
+     .is_causal_half = true,
+     .sequence_parallel = true,
+     .overlaps_gradients = true,
+     .overlaps_parameters = true,
+     .overlaps_tensor = true},
+    {.match = "NVIDIA/NeMo",
+     .label = "NeMo 2024",
+     .host_s = ENGINE_HOST_S,
+     .framework = GENERATE_MEGATRON,
+     .attention = GENERATE_ATTENTION_FLASH,
+     .sharded = GENERATE_SHARD_OPTIMIZER,
+     .compute = DTYPE_BF16,
+     .products = DTYPE_F8E4M3FN,
+     .gradients = DTYPE_BF16,
+     .is_causal_half = true,
+     .sequence_parallel = true,
+     .overlaps_gradients = true,
+     .overlaps_parameters = true,
+     .overlaps_tensor = true},
+    {.match = "Megatron-Bridge",
+     .label = "Megatron-Bridge",
+     .sends_once = true,
+     .framework = GENERATE_MEGATRON,
+     .attention = GENERATE_ATTENTION_FLASH,
+     .sharded = GENERATE_SHARD_OPTIMIZER,
+     .compute = DTYPE_BF16,
+     .products = DTYPE_F8E4M3FN,
+     .gradients = DTYPE_BF16,
+     .is_causal_half = true,
+     .counts_causal = true,
+     .sequence_parallel = true,
+     .overlaps_gradients = true,
+     .overlaps_parameters = true,
+     .overlaps_tensor = true},
+    {.match = "NVIDIA/Megatron-LM",
+     .label = "Megatron-LM",
+     .host_s = ENGINE_HOST_S,
+     .framework = GENERATE_MEGATRON,
+     .attention = GENERATE_ATTENTION_FLASH,
+     .sharded = GENERATE_SHARD_OPTIMIZER,
+     .compute = DTYPE_BF16,
+     .products = DTYPE_F8E4M3FN,
+     .gradients = DTYPE_F32,
+     .is_causal_half = true,
+     .sequence_parallel = true,
+     .overlaps_gradients = true,
+     .overlaps_parameters = true,
+     .overlaps_tensor = true},
+    {.match = "llm-foundry",
+     .label = "llm-foundry", /* tables from before PyTorch 2.0 and FlashAttention-2 */
+     FLASH_1,
+     .host_s = PYTORCH_HOST_S,
+     .framework = GENERATE_EAGER,
+     .attention = GENERATE_ATTENTION_FLASH,
+     .sharded = GENERATE_SHARD_PARAMETERS,
+     .compute = DTYPE_BF16,
+     .gradients = DTYPE_BF16,
+     .is_causal_half = true,
+     .overlaps_gradients = true,
+     .overlaps_parameters = true},
+    {.match = "torchtitan",
+     .label = "torchtitan",
+     FLASH_2,
+     .host_s = ENGINE_HOST_S,
+     .framework = GENERATE_MEGATRON, /* torch.compile: passes between products are one kernel */
+     .attention = GENERATE_ATTENTION_FLASH,
+     .sharded = GENERATE_SHARD_PARAMETERS,
+     .compute = DTYPE_BF16,
+     .gradients = DTYPE_F32,
+     .is_causal_half = true,
+     .sequence_parallel = true,
+     .overlaps_gradients = true,
+     .overlaps_parameters = true,
+     .is_local_batch = true,
+     .variants = {{.word = "compile"}, {.word = "async", .overlaps_tensor = true}, {"interleaved", 2, false}}},
+    {.match = "AI-Hypercomputer",
+     .label = "MaxText",
+     .framework = GENERATE_XLA,
+     .attention = GENERATE_ATTENTION_FLASH,
+     .sharded = GENERATE_SHARD_PARAMETERS,
+     .recompute = GENERATE_RECOMPUTE_FULL,
+     .compute = DTYPE_BF16,
+     .gradients = DTYPE_BF16,
+     .is_causal_half = true,
+     .overlaps_gradients = true,
+     .overlaps_parameters = true,
+     .spreads_data = true},
+    {.match = "aws-neuron",
+     .label = "AWS Neuron",
+     .framework = GENERATE_XLA,
+     .attention = GENERATE_ATTENTION_PLAIN,
+     .sharded = GENERATE_SHARD_OPTIMIZER,
+     .recompute = GENERATE_RECOMPUTE_SELECTIVE,
+     .compute = DTYPE_BF16,
+     .gradients = DTYPE_BF16,
+     .sequence_parallel = true},
+    {.match = "vtrain",
+     .label = "vTrain",
+     .host_s = PYTORCH_HOST_S,
+     .framework = GENERATE_MEGATRON,
+     .attention = GENERATE_ATTENTION_FUSED_SOFTMAX,
+     .recompute = GENERATE_RECOMPUTE_FULL,
+     .compute = DTYPE_F16,
+     .gradients = DTYPE_F16},
+    {0},
+};
+
+#define GPT_FACTS .norm = GENERATE_LAYER_NORM, .activation = GENERATE_GELU_TANH, .tied_embedding = true
+#define LLAMA_FACTS .norm = GENERATE_RMS_NORM, .activation = GENERATE_SILU, .gated_ffn = true
+
+/* config.json of the models as published; sizes that are columns are not repeated.
+ * GPT: Brown et al. 2020, Shoeybi et al. 2019. MPT: scripts/train/yamls/pretrain of llm-foundry (no biases).
+ * DeepSeek-V3: arXiv 2412.19437, section 4.2: 8 of 256 routed experts and 1 shared of 2,048; three dense
+ * layers of 18,432; latent projections of attention (187 M a layer) are approximated by queries of all heads with one pair of
+ * keys and values (237 M). GPT-OSS: arXiv 2508.10925: 4 of 128 experts, heads of
+ * 64, every other layer sees 128 tokens. Qwen3: arXiv 2505.09388, table 2: 8 of 128 experts of 768 and 1,536, heads of 128.
+ * Mixtral: arXiv 2401.04088. Gemma 3: arXiv 2503.19786: five of six layers see 1,024 tokens.
+ * Sequences of the Neuron tutorials: Llama 2 4,096, GPT-3 2,048. Batches of rows without one: the recipe of the same model
+ * and system in tpu-recipes. */
+const struct training_facts training_models[] = {
+    {.match = "megatron", GPT_FACTS, .biases = true, .learned_positions = true},
+    {.match = "turing", GPT_FACTS, .biases = true, .learned_positions = true},
+    {.match = "gpt3", GPT_FACTS, .biases = true, .learned_positions = true, .sequence = 2048},
+    {.match = "mpt", GPT_FACTS, .learned_positions = true},
+    {.match = "gptoss", LLAMA_FACTS, .head_size = 64, .experts = 128, .experts_per_token = 4, .window = 128},
+    {.match = "llama31405b", LLAMA_FACTS, .sequence = 8192},
+    {.match = "llama318b", LLAMA_FACTS, .sequences_per_device = 4},
+    {.match = "llama3170b", LLAMA_FACTS, .sequences_per_device = 5},
+    {.match = "llama270b", LLAMA_FACTS, .sequence = 4096, .sequences_per_device = 3},
+    {.match = "llama2", LLAMA_FACTS, .sequence = 4096},
+    {.match = "llama4", LLAMA_FACTS, .unsupported = "layers of Llama 4"},
+    {.match = "llama", LLAMA_FACTS},
+    {.match = "deepseekv3",
+     LLAMA_FACTS,
+     .head_size = 128,
+     .kv_heads = 1,
+     .ffn = 2048,
+     .experts = 256,
+     .experts_per_token = 8,
+     .shared_ffn = 2048,
+     .dense_layers = 3,
+     .dense_ffn = 18432},
+    {.match = "qwen330b", LLAMA_FACTS, .head_size = 128, .ffn = 768, .experts = 128, .experts_per_token = 8},
+    {.match = "qwen3235b", LLAMA_FACTS, .head_size = 128, .ffn = 1536, .experts = 128, .experts_per_token = 8},
+    {.match = "mixtral8x7b", LLAMA_FACTS, .experts = 8, .experts_per_token = 2, .sequences_per_device = 12},
+    {.match = "mixtral8x22b",
+     LLAMA_FACTS,
+     .experts = 8,
+     .experts_per_token = 2,
+     .sequence = 4096,
+     .sequences_per_device = 8},
+    {.match = "mistral7b", LLAMA_FACTS},
+    {.match = "gemma3", LLAMA_FACTS, .head_size = 256, .unsupported = "five of six layers with a window"},
+    {.match = "vtrain", GPT_FACTS, .biases = true, .learned_positions = true},
+    {0},
+};
+
+/* Ids of hardware/clusters and of the chips in them. Parameters are sharded within a pod of TPU v5e or v6e and replicated
+ * over pods. The torchtitan runs state a variant of the H100: 96 GB HBM2e, 2.4 TB/s, 500 W of 700. Flash attention on a
+ * TPU v6e was measured at 584 GFLOP in 4.14 ms (measured/tpu_v6e/v6e_attention.csv, 8,192 tokens). Tensor-parallel ranks on
+ * Trainium are cores, two of a chip. */
+const struct training_hardware training_systems[] = {
+    {"A100-SXM-80GB (Selene)", "A100", "dgx_a100", "nvidia_a100_sxm_80", 1, 0, 0, 0, 0, 0},
+    {"A100_80GB", "A100", "a100_80_roce_1600", "nvidia_a100_sxm_80", 1, 0, 0, 0, 0, 0},
+    {"A100_40GB", "A100-40", "a100_40_roce_1600", "nvidia_a100_sxm_40", 1, 0, 0, 0, 0, 0},
+    {"H100 96GB HBM2e", "H100 500 W", "h100_roce_3200", "nvidia_h100_sxm", 1, 0, 2.4e12, 96e9, 500.0 / 700, 0},
+    {"H100_80GB", "H100", "h100_roce_3200", "nvidia_h100_sxm", 1, 0, 0, 0, 0, 0},
+    {"H100", "H100", "dgx_h100", "nvidia_h100_sxm", 1, 0, 0, 0, 0, 0},
+    {"DGX-H100", "H100", "dgx_h100", "nvidia_h100_sxm", 1, 0, 0, 0, 0, 0},
+    {"B200", "B200", "dgx_b200", "nvidia_b200_sxm", 1, 0, 0, 0, 0, 0},
+    {"DGX-B200", "B200", "dgx_b200", "nvidia_b200_sxm", 1, 0, 0, 0, 0, 0},
+    {"DGX-GB200", "GB200", "gb200_nvl72", "nvidia_gb200", 1, 0, 0, 0, 0, 0},
+    {"DGX-GB300", "GB300", "gb300_nvl72", "nvidia_gb300", 1, 0, 0, 0, 0, 0},
+    {"TPU v4", "TPU v4", "tpu_v4", "google_tpu_v4", 1, 4096, 0, 0, 0, 0},
+    {"TPU v5p", "TPU v5p", "tpu_v5p", "google_tpu_v5p", 1, 8960, 0, 0, 0, 0},
+    {"TPU v5e", "TPU v5e", "tpu_v5e", "google_tpu_v5e", 1, 256, 0, 0, 0, 0},
+    {"TPU v6e", "TPU v6e", "tpu_v6e", "google_tpu_v6e", 1, 256, 0, 0, 0, 584.1e9 / 4.141e-3},
+    {"TPU v7x", "TPU v7x", "tpu7x", "google_tpu7x", 1, 9216, 0, 0, 0, 0},
+    {"Trainium1", "Trainium1", "trn1", "aws_trainium1", 2, 0, 0, 0, 0, 0},
+    {0},
+};
+
+/* tpu-recipes: training/v5p/GPT3-175B-MaxText (quantization=int8, ici_tensor_parallelism=8), training/trillium/Mixtral-*
+ * (capacity_factor=1.25). */
+const struct training_recipe training_recipes[] = {
+    {"TPU v5p", "gpt3175b", DTYPE_I8, 8, 0},
+    {"TPU v6e", "mixtral", DTYPE_NONE, 0, 1.25},
+    {NULL, NULL, DTYPE_NONE, 0, 0},
+};
+
+/* amp_*: parameters of FSDP in bf16, exchange in f32 ("DEFAULT" in llm-foundry); bf16: all in bf16 ("PURE"). */
+const struct training_precision training_precisions[] = {
+    {"", DTYPE_NONE, DTYPE_NONE, DTYPE_NONE},
+    {"fp16", DTYPE_F16, DTYPE_F16, DTYPE_NONE},
+    {"bf16", DTYPE_BF16, DTYPE_BF16, DTYPE_NONE},
+    {"amp_bf16", DTYPE_BF16, DTYPE_BF16, DTYPE_F32},
+    {"amp_fp8", DTYPE_BF16, DTYPE_F8E4M3FN, DTYPE_F32},
+    {"fp8", DTYPE_BF16, DTYPE_F8E4M3FN, DTYPE_NONE},
+    {"FP8-CS", DTYPE_BF16, DTYPE_F8E4M3FN, DTYPE_NONE},
+    {"FP8-MX", DTYPE_BF16, DTYPE_F8E4M3FN, DTYPE_NONE},
+    {"FP8-CS (FP8-MX)", DTYPE_BF16, DTYPE_F8E4M3FN, DTYPE_NONE},
+    {"MXFP8", DTYPE_BF16, DTYPE_F8E4M3FN, DTYPE_NONE},
+    {"NVFP4", DTYPE_BF16, DTYPE_F4E2M1FN, DTYPE_NONE},
+    {"fp8 tensorwise", DTYPE_BF16, DTYPE_F8E4M3FN, DTYPE_NONE},
+    {"fp8 rowwise", DTYPE_BF16, DTYPE_F8E4M3FN, DTYPE_NONE},
+    {"fp8_full", DTYPE_BF16, DTYPE_F8E4M3FN, DTYPE_NONE},
+    {"int8/fp8 quantized", DTYPE_BF16, DTYPE_I8, DTYPE_NONE},
+    {"Autocast:BF16+FP32Optimizer", DTYPE_BF16, DTYPE_BF16, DTYPE_F32},
+    {"Autocast:BF16+SR", DTYPE_BF16, DTYPE_BF16, DTYPE_BF16},
+    {"Autocast:BF16/AMP", DTYPE_BF16, DTYPE_BF16, DTYPE_F32},
+    {"FP32", DTYPE_F32, DTYPE_F32, DTYPE_F32},
+    {NULL, DTYPE_NONE, DTYPE_NONE, DTYPE_NONE},
+};
+
+const struct training_source *training_source_find(const char *text) {
+  for (const struct training_source *source = training_sources; source->match; source++) {
+    if (strstr(text, source->match)) {
+      return source;
+    }
+  }
+  return NULL;
+}
+
+/* Whether the letters and digits of `name` begin with `match`, which is in lower case. */
+static bool begins_with(const char *name, const char *match) {
+  for (; *match != '\0'; name++) {
+    if (*name == '\0') {
+      return false;
+    }
+    if (isalnum((unsigned char)*name)) {
+      if (tolower((unsigned char)*name) != *match) {
+        return false;
+      }
+      match++;
+    }
+  }
+  return true;
+}
+
+const struct training_facts *training_facts_find(const char *model) {
+  for (const struct training_facts *facts = training_models; facts->match; facts++) {
+    if (begins_with(model, facts->match)) {
+      return facts;
+    }
+  }
+  return NULL;
+}
+
+const struct training_hardware *training_hardware_find(const char *name) {
+  for (const struct training_hardware *row = training_systems; row->match; row++) {
+    if (strncmp(name, row->match, strlen(row->match)) == 0) {
+      return row;
+    }
+  }
+  return NULL;
+}
+
+const struct training_recipe *training_recipe_find(const char *system, const char *model) {
+  for (const struct training_recipe *row = training_recipes; row->system; row++) {
+    if (strcmp(row->system, system) == 0 && begins_with(model, row->model)) {
+      return row;
+    }
+  }
+  return NULL;
+}
+
+static bool is_same_word(const char *a, const char *b) {
+  while (*a != '\0' && tolower((unsigned char)*a) == tolower((unsigned char)*b)) {
+    a++, b++;
+  }
+  return *a == *b;
+}
+
+const struct training_precision *training_precision_find(const char *text) {
+  for (const struct training_precision *row = training_precisions; row->text; row++) {
+    if (is_same_word(row->text, text)) {
+      return row;
+    }
+  }
+  return NULL;
+}
+
+const char *training_table_name(enum training_table table) {
+  static const char *const names[TRAINING_TABLE_COUNT] = {"Megatron 22B to 1T", "vTrain, one node",
+                                                          "vTrain, many nodes", "published tables"};
+  return names[table];
+}
+
+const char *training_metric_name(enum training_metric metric) {
+  static const char *const names[TRAINING_METRIC_COUNT + 1] = {"step time", "sequences/s", "tokens/s", "FLOP/s",
+                                                               "none"};
+  return names[metric];
+}
+
+const char *training_skip_name(enum training_skip skip) {
+  static const char *const names[TRAINING_SKIP_COUNT] = {
+      [TRAINING_TAKEN] = "predicted",
+      [TRAINING_NO_ARCHITECTURE] = "no architecture",
+      [TRAINING_NO_VALUE] = "only MFU",
+      [TRAINING_NOT_TRAINED] = "frozen weights (LoRA)",
+      [TRAINING_NO_MODEL] = "model that is not generated",
+      [TRAINING_NO_SYSTEM] = "system that is not described",
+      [TRAINING_NO_PRECISION] = "unknown precision",
+      [TRAINING_NO_BATCH] = "no batch or sequence length",
+      [TRAINING_NO_DEGREES] = "degrees do not fit",
+      [TRAINING_REFUSED] = "refused",
+  };
+  return names[skip];
+}

@@ -1,0 +1,242 @@
+/* What a module says about its step, which functions become parts of it, and what is said when it does not fit. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "program/program_step.h"
+
+static struct hw_database chips;
+
+struct loaded {
+  struct diag_list diags;
+  struct program *program;
+  struct program_step *step;
+  enum status status;
+};
+
+static void load(struct loaded *loaded, const char *text, const char *chip, uint64_t devices) {
+  const struct program_step_options options = {.devices = devices};
+  const struct hw_chip *device = hw_database_find(&chips, chip, NULL);
+  assert_non_null(device);
+  diag_init(&loaded->diags);
+  loaded->program = NULL;
+  loaded->step = NULL;
+  loaded->status = program_parse("test.mlir", text, strlen(text), NULL, &loaded->diags, &loaded->program);
+  assert_int_equal(loaded->status, STATUS_OK);
+  loaded->status = program_step_read(loaded->program, device, &options, &loaded->diags, &loaded->step);
+}
+
+static void release(struct loaded *loaded) {
+  program_step_free(loaded->step);
+  program_free(loaded->program);
+  diag_release(&loaded->diags);
+}
+
+static void check_refused(const char *text, uint64_t devices, const char *message) {
+  struct loaded loaded;
+  load(&loaded, text, "h100_sxm", devices);
+  assert_int_equal(loaded.status, STATUS_INPUT);
+  assert_null(loaded.step);
+  assert_int_equal(loaded.diags.error_count, 1);
+  assert_int_equal(loaded.diags.entries.data[0].id, DIAG_E0315_STEP);
+  assert_string_equal(loaded.diags.entries.data[0].message, message);
+  release(&loaded);
+}
+
+#define BODY(argument)                                                                                                 \
+  "(%a: tensor<1024xf32> " argument ") -> tensor<1024xf32> {\n"                                                        \
+  "  %r = stablehlo.add %a, %a : tensor<1024xf32>\n  return %r : tensor<1024xf32>\n}\n"
+#define MODULE(attributes, body) "module @m attributes {" attributes "} {\n" body "}\n"
+
+static const char
+    pipeline[] =
+        MODULE("mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 2 : i32, ridgeline.step = {schedule = "
+               "\"interleaved\", "
+               "stages = 2 : i64, chunks = 3 : i64, microbatches = 8 : i64, boundary_bytes = 4096 : i64, "
+               "overlap = \"as_written\", tokens = 1.6e+01 : f64, samples = 2 : i64, model_flops = 1.5e+12 : f64, "
+               "waits_for_sends = true}",
+               "func.func @first_forward" BODY("{jax.arg_info = \"weights.a\"}") "func.func @first_backward" BODY("") "func.func @middle_forward" BODY(
+                   "") "func.func @middle_backward" BODY("") "func.func @last_forward" BODY("{jax.arg_info = "
+                                                                                            "\"tokens\"}") "func.func "
+                                                                                                           "@last_"
+                                                                                                           "backwar"
+                                                                                                           "d" BODY(
+                                                                                                               "{j"
+                                                                                                               "ax"
+                                                                                                               ".a"
+                                                                                                               "rg"
+                                                                                                               "_i"
+                                                                                                               "nf"
+                                                                                                               "o "
+                                                                                                               "= "
+                                                                                                               "\""
+                                                                                                               "gr"
+                                                                                                               "ad"
+                                                                                                               "ie"
+                                                                                                               "nt"
+                                                                                                               "s."
+                                                                                                               "a"
+                                                                                                               "\""
+                                                                                                               "}") "fu"
+                                                                                                                    "nc"
+                                                                                                                    ".f"
+                                                                                                                    "un"
+                                                                                                                    "c "
+                                                                                                                    "@l"
+                                                                                                                    "as"
+                                                                                                                    "t_"
+                                                                                                                    "ba"
+                                                                                                                    "ck"
+                                                                                                                    "wa"
+                                                                                                                    "rd"
+                                                                                                                    "_l"
+                                                                                                                    "as"
+                                                                                                                    "t" BODY("") "func.func @last_update" BODY("{jax.arg_info = \"optimizer.first.a\"}"));
+
+static void every_field_is_read(void **state) {
+  (void)state;
+  struct loaded loaded;
+  load(&loaded, pipeline, "h100_sxm", 0);
+  assert_int_equal(loaded.status, STATUS_OK);
+  assert_int_equal(loaded.diags.entries.count, 0); /* nothing about which function is the entry */
+  const struct step_program *step = &loaded.step->step;
+  assert_int_equal(step->schedule, STEP_INTERLEAVED);
+  assert_int_equal(step->overlap, STEP_OVERLAP_AS_WRITTEN);
+  assert_int_equal(step->stages, 2);
+  assert_int_equal(step->chunks, 3);
+  assert_int_equal(step->microbatches, 8);
+  assert_int_equal(step->boundary_bytes, 4096);
+  assert_int_equal(step->devices_per_stage, 8);
+  assert_int_equal(loaded.step->devices, 16);
+  assert_int_equal(program_step_devices(loaded.program), 16);
+  assert_true(step->tokens == 16 && step->samples == 2 && step->model_flops == 1.5e12);
+  assert_true(step->waits_for_sends);
+  release(&loaded);
+}
+
+static void functions_become_parts(void **state) {
+  (void)state;
+  struct loaded loaded;
+  load(&loaded, pipeline, "h100_sxm", 0);
+  assert_int_equal(loaded.status, STATUS_OK);
+  const struct step_program *step = &loaded.step->step;
+  assert_int_equal(loaded.step->part_count, 8);
+  for (int place = 0; place < STEP_PLACE_COUNT; place++) {
+    for (int role = 0; role < STEP_ROLE_COUNT; role++) {
+      bool is_there = place != STEP_ONLY
+                      && (role == STEP_FORWARD || role == STEP_BACKWARD
+                          || (place == STEP_LAST && (role == STEP_BACKWARD_LAST || role == STEP_UPDATE)));
+      assert_int_equal(step->parts[place][role].graph != NULL, is_there);
+      assert_int_equal(step->parts[place][role].times != NULL, is_there);
+      assert_true(!is_there || (step->parts[place][role].low <= 1 && step->parts[place][role].high >= 1));
+    }
+  }
+  assert_int_equal(step->parts[STEP_FIRST][STEP_FORWARD].arguments[0], STEP_PARAMETER);
+  assert_int_equal(step->parts[STEP_LAST][STEP_BACKWARD].arguments[0], STEP_GRADIENT);
+  assert_int_equal(step->parts[STEP_LAST][STEP_UPDATE].arguments[0], STEP_OPTIMIZER);
+  assert_null(step->parts[STEP_LAST][STEP_FORWARD].arguments); /* "tokens" says nothing */
+  assert_null(step->parts[STEP_MIDDLE][STEP_FORWARD].arguments);
+  release(&loaded);
+}
+
+/* Without the attribute: one whole step, scheduled as the chip's compiler does. */
+static void a_plain_program_is_one_whole_step(void **state) {
+  (void)state;
+  static const char text[] =
+      MODULE("mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 2 : i32", "func.func @main" BODY(""));
+  struct loaded loaded;
+  load(&loaded, text, "h100_sxm", 0);
+  assert_int_equal(loaded.status, STATUS_OK);
+  assert_int_equal(loaded.step->part_count, 1);
+  assert_non_null(loaded.step->step.parts[STEP_ONLY][STEP_WHOLE].graph);
+  assert_int_equal(loaded.step->step.overlap, STEP_OVERLAP_EARLY_LATE);
+  assert_int_equal(loaded.step->devices, 8);
+  release(&loaded);
+  load(&loaded, text, "tpu_v4", 32);
+  assert_int_equal(loaded.step->step.overlap, STEP_OVERLAP_LATENCY_HIDING);
+  assert_int_equal(loaded.step->devices, 32);
+  release(&loaded);
+}
+
+static void what_the_program_starts_itself_stays_as_written(void **state) {
+  (void)state;
+  static const char text[] =
+      MODULE("mhlo.num_partitions = 4 : i32",
+             "func.func @main(%a: tensor<8xf32>) -> tensor<32xf32> {\n"
+             "%f = \"stablehlo.async_start\"(%a) ({\n^bb0(%in: tensor<8xf32>):\n"
+             "%g = \"stablehlo.all_gather\"(%in) {all_gather_dim = 0 : i64, channel_handle = "
+             "#stablehlo.channel_handle<handle = 1, "
+             "type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids} : "
+             "(tensor<8xf32>) -> "
+             "tensor<32xf32>\n stablehlo.return %g : tensor<32xf32> }) : (tensor<8xf32>) -> "
+             "!stablehlo.future<tensor<32xf32>>\n"
+             "%p = \"stablehlo.async_done\"(%f) : (!stablehlo.future<tensor<32xf32>>) -> tensor<32xf32>\n"
+             "return %p : tensor<32xf32> }\n");
+  struct loaded loaded;
+  load(&loaded, text, "h100_sxm", 0);
+  assert_int_equal(loaded.status, STATUS_OK);
+  assert_int_equal(loaded.step->step.overlap, STEP_OVERLAP_AS_WRITTEN);
+  release(&loaded);
+}
+
+static void what_does_not_fit_is_said(void **state) {
+  (void)state;
+  check_refused(MODULE("ridgeline.step = {stages = 0 : i64}", "func.func @main" BODY("")), 0,
+                "'stages' of the attribute 'ridgeline.step' is not an integer from 1 to 16777216");
+  check_refused(MODULE("ridgeline.step = {schedule = \"zigzag\"}", "func.func @main" BODY("")), 0,
+                "'schedule' of the attribute 'ridgeline.step' is not one of \"gpipe\", \"1f1b\", \"interleaved\"");
+  check_refused(MODULE("ridgeline.step = {tokens = \"many\"}", "func.func @main" BODY("")), 0,
+                "'tokens' of the attribute 'ridgeline.step' is not a number of 0 or more");
+  check_refused(MODULE("ridgeline.step = {waits_for_sends = 1 : i64}", "func.func @main" BODY("")), 0,
+                "'waits_for_sends' of the attribute 'ridgeline.step' is not true or false");
+  check_refused(MODULE("ridgeline.step = {micro_batches = 4 : i64}", "func.func @main" BODY("")), 0,
+                "the attribute 'ridgeline.step' has no field 'micro_batches'");
+  check_refused(MODULE("ridgeline.step = \"1f1b\"", "func.func @main" BODY("")), 0,
+                "the attribute 'ridgeline.step' is not a dictionary");
+  check_refused(pipeline, 15, "2 pipeline stages do not divide 15 devices");
+}
+
+static void a_chip_that_cannot_be_predicted_is_no_error(void **state) {
+  (void)state;
+  struct loaded loaded;
+  static const struct hw_chip empty = {.id = "empty", .missing = "mem.bw"};
+  diag_init(&loaded.diags);
+  loaded.step = NULL;
+  assert_int_equal(program_parse("test.mlir", pipeline, sizeof pipeline - 1, NULL, &loaded.diags, &loaded.program),
+                   STATUS_OK);
+  assert_int_equal(program_step_read(loaded.program, &empty, NULL, &loaded.diags, &loaded.step), STATUS_OK);
+  assert_non_null(loaded.step->refusal);
+  assert_int_equal(loaded.step->part_count, 0);
+  release(&loaded);
+}
+
+static int load_chips(void **state) {
+  (void)state;
+  struct diag_list diags;
+  diag_init(&diags);
+  enum status status = hw_database_load(&chips, RDG_SOURCE_DIR "/hardware", &diags);
+  diag_release(&diags);
+  return status == STATUS_OK ? 0 : -1;
+}
+
+static int release_chips(void **state) {
+  (void)state;
+  hw_database_release(&chips);
+  return 0;
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_field_is_read),
+      cmocka_unit_test(functions_become_parts),
+      cmocka_unit_test(a_plain_program_is_one_whole_step),
+      cmocka_unit_test(what_the_program_starts_itself_stays_as_written),
+      cmocka_unit_test(what_does_not_fit_is_said),
+      cmocka_unit_test(a_chip_that_cannot_be_predicted_is_no_error),
+  };
+  return cmocka_run_group_tests(tests, load_chips, release_chips);
+}
