@@ -1,6 +1,8 @@
 /* ridgeline calibrate: constants of kernel models from measured rows. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -17,7 +19,8 @@ static const char usage[] =
     "  --mappings DIR     files that say what the tables hold (default: measurements/ of the source tree)\n"
     "  --device ID        only this chip or family\n"
     "  --class CLASS      only this class: gemm, attention_prefill, attention_decode, grouped_gemm, elementwise,\n"
-    "                     softmax, normalisation; other classes that a file has are kept\n"
+    "                     softmax, normalisation; other classes that a file has are kept; or collectives: constants\n"
+    "                     of communication, written to hardware/clusters/families (docs/collectives.md)\n"
     "  --format FORMAT    only this format: bf16, fp8, ...; likewise\n"
     "  -o, --output DIR   where to write (default: hardware/calibrated, where predictions look)\n"
     "  --dry-run          write nothing, only report\n"
@@ -53,10 +56,13 @@ static int calibrate(rdg_calibrate_options *options, bool is_dry) {
     return CLI_FAILED;
   }
   bool is_terminal = isatty(STDERR_FILENO);
+  char families[4200];
   if (is_dry) {
     options->output_directory = NULL;
   } else if (!options->output_directory) {
-    options->output_directory = rdg_calibration_directory(ctx);
+    bool is_of_clusters = options->class_name && strcmp(options->class_name, "collectives") == 0;
+    (void)snprintf(families, sizeof families, "%s/../clusters/families", rdg_calibration_directory(ctx));
+    options->output_directory = is_of_clusters ? families : rdg_calibration_directory(ctx);
   }
   options->progress = show_progress;
   options->user = &is_terminal;

@@ -17,7 +17,7 @@ static const char usage[] =
     "  --cluster CLUSTERS  ids, aliases or files of clusters ('ridgeline clusters list'), instead of --on\n"
     "  --devices N         devices of the slice (default: as many as the program states)\n"
     "  --shape SHAPE       slice by dimension, innermost first: 4x4x8\n"
-    "  --overlap NAME      of communication with computation: none, as-written, latency-hiding (default: what the "
+    "  --overlap NAME      of communication with computation: none, as-written, early-late, latency-hiding (default: what the "
     "program\n"
     "                      program states, else what its compiler does; docs/step.md)\n"
     "  --straggler SHARE   spread of the devices' speeds, as a fraction: 0.02 (default 0)\n"

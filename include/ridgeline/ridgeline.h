@@ -601,7 +601,7 @@ typedef struct rdg_calibrate_options {
   const char *mapping_directory; /* NULL = $RIDGELINE_MEASUREMENTS, the source tree's, or the installed ones */
   const char *output_directory; /* one YAML file per chip and family is written here; NULL = none */
   const char *device; /* only this chip or family; NULL = all that have rows, here and below */
-  const char *class_name; /* "gemm" */
+  const char *class_name; /* "gemm"; "collectives": constants of communication, one file per family of clusters */
   const char *format; /* "bf16" */
   const char *date; /* "2026-11-30", written into the files; NULL = today */
   size_t max_rows; /* per fit; 0 = 3000 */

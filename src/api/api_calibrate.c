@@ -5,6 +5,7 @@
 #include "api/api_context.h"
 #include "calibrate/calibrate_run.h"
 #include "hw/hw_calibration.h"
+#include "measure/measure.h"
 
 const char *rdg_calibration_directory(rdg_context *ctx) {
   if (ctx->calibration_directory[0] == '\0') {
@@ -16,6 +17,20 @@ const char *rdg_calibration_directory(rdg_context *ctx) {
     strbuf_release(&path);
   }
   return ctx->calibration_directory;
+}
+
+/* Class "collectives": from tables of its own, into families of clusters. */
+static rdg_status calibrate_collectives(rdg_context *ctx, const rdg_calibrate_options *options, rdg_sink sink) {
+  struct strbuf out = {0};
+  const struct measure_options wanted = {.data_directory = options->data_directory,
+                                         .hardware_directory = api_hardware_directory(ctx)};
+  enum status result =
+      measure_collectives_calibrate(&ctx->chips, &wanted, options->output_directory, &ctx->diags, &out);
+  if (result != STATUS_OK) {
+    strbuf_release(&out);
+    return api_result(ctx, api_status(result));
+  }
+  return api_flush(ctx, &out, sink);
 }
 
 static void today(char text[16]) {
@@ -33,6 +48,9 @@ rdg_status rdg_calibrate(rdg_context *ctx, const rdg_calibrate_options *options,
   rdg_status status = api_need_chips(ctx);
   if (status != RDG_OK) {
     return status;
+  }
+  if (options->class_name && strcmp(options->class_name, "collectives") == 0) {
+    return calibrate_collectives(ctx, options, sink);
   }
   char date[16];
   today(date);

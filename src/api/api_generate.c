@@ -89,20 +89,20 @@ static const struct choice optimizers = {"optimizer", {"adam", "sgd"}};
 static bool choose(rdg_context *ctx, const struct choice *choice, const char *name, int otherwise, int *chosen) {
   struct strbuf names = {0};
   *chosen = otherwise;
-  if (!name) {
-    return true;
-  }
-  for (int i = 0; i < 4 && choice->names[i]; i++) {
+  for (int i = 0; name && i < 4 && choice->names[i]; i++) {
     if (strcmp(choice->names[i], name) == 0) {
       *chosen = i;
+      strbuf_release(&names);
       return true;
     }
     strbuf_printf(&names, "%s%s", i > 0 ? ", " : "", choice->names[i]);
   }
-  diag_file(&ctx->diags, DIAG_E0805_GENERATE, NULL, 0, 0, "there is no %s '%.40s'; there are %s", choice->what, name,
-            strbuf_text(&names));
+  if (name) {
+    diag_file(&ctx->diags, DIAG_E0805_GENERATE, NULL, 0, 0, "there is no %s '%.40s'; there are %s", choice->what, name,
+              strbuf_text(&names));
+  }
   strbuf_release(&names);
-  return false;
+  return !name;
 }
 
 static bool choose_kinds(rdg_context *ctx, const rdg_training_options *options, struct generate_training *p) {

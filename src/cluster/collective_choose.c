@@ -117,10 +117,15 @@ static const struct collective_algorithm *prescribed(const struct hw_cluster *cl
   }
   collective_levels_of(cluster, &request->shape, &levels);
   bool is_inside = levels.count == 1 && levels.list[0].fabric != HW_FABRIC_FAT_TREE;
-  if (request->kind == WORK_ALL_REDUCE && is_inside && request->bytes <= constants->values[COLLECTIVE_ONE_SHOT_MAX]) {
+  const double one_shot_max = constants->values[COLLECTIVE_ONE_SHOT_MAX];
+  const double two_shot_max = constants->values[COLLECTIVE_TWO_SHOT_MAX];
+  if (request->kind != WORK_ALL_REDUCE || !is_inside) {
+    return NULL;
+  }
+  if (one_shot_max > 0 && request->bytes <= one_shot_max) {
     return &collective_one_shot;
   }
-  if (request->kind == WORK_ALL_REDUCE && is_inside && request->bytes <= constants->values[COLLECTIVE_TWO_SHOT_MAX]) {
+  if (two_shot_max > 0 && request->bytes <= two_shot_max) {
     return &collective_direct;
   }
   return NULL;

@@ -72,7 +72,7 @@ static void visit_all(struct refinement *r, run_visit *visit) {
         r->step_key = run_hash(p, s);
         r->is_list = step->pattern == COLLECTIVE_LIST;
         r->is_downward = step->delivers % 2 == 1;
-        (void)run_visit_step(r->run, part, step, visit, r);
+        (void)run_visit_step(part, step, visit, r);
       }
     }
   }

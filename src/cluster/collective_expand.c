@@ -25,9 +25,7 @@ static uint32_t target_of(const struct collective_step *step, uint32_t to, uint3
   return rank - x * step->stride + y * step->stride;
 }
 
-bool run_visit_step(const struct run *run, const struct run_part *part, const struct collective_step *step,
-                    run_visit *visit, void *context) {
-  (void)run;
+bool run_visit_step(const struct run_part *part, const struct collective_step *step, run_visit *visit, void *context) {
   uint32_t group_size = part->given->group_size;
   for (uint32_t group = 0; group < part->given->group_count; group++) {
     for (uint32_t i = 0; i < step->message_count; i++) {
@@ -86,6 +84,10 @@ struct expansion {
   struct map channels; /* hash of (lane, from, to) to the last message */
   struct map equal; /* emission key to emission */
   VEC(struct sim_hop) hops;
+  uint32_t *group_of; /* of a device; nodes that are not in the collective: 0 */
+  uint32_t *barriers; /* per group: message that the stage waits for, RUN_NONE = not yet made */
+  uint32_t *stamps; /* per node: the last barrier that it is in */
+  uint32_t barrier_waits; /* first lane of that stage; RUN_NONE = none yet */
   bool is_list, is_downward;
   bool is_uneven; /* a share that is no whole number: two hashes were equal by accident */
 };
@@ -326,11 +328,45 @@ static bool join_lanes(struct expansion *x, const struct collective_step *step, 
   return true;
 }
 
+/* The message that waits for what the step's lanes hold at all members of a group; made when the group's first send of the
+ * stage needs it. RUN_NONE when memory is exhausted. */
+static uint32_t barrier_of(struct expansion *x, const struct collective_step *step, uint32_t group) {
+  const struct collective_run_request *given = x->part->given;
+  for (uint32_t g = 0; x->barrier_waits != step->waits && g < given->group_count; g++) {
+    x->barriers[g] = RUN_NONE;
+  }
+  x->barrier_waits = step->waits;
+  if (x->barriers[group] != RUN_NONE) {
+    return x->barriers[group];
+  }
+  struct sim_message barrier = {.route = SIM_ROUTE_LOCAL, .copies = 1, .tag = x->tag};
+  uint32_t message = sim_message_add(x->run->network, &barrier);
+  for (uint32_t i = 0; message != UINT32_MAX && i < given->group_size; i++) {
+    uint32_t node = x->run->representative[given->members[(size_t)group * given->group_size + i]];
+    if (x->stamps[node] == message) {
+      continue; /* it stands for several members */
+    }
+    x->stamps[node] = message;
+    for (uint32_t lane = step->waits; lane < step->waits + step->waits_count; lane++) {
+      if (!wait_for_inbox(x, inbox_of(x, lane, node), message)) {
+        return RUN_NONE;
+      }
+    }
+  }
+  x->barriers[group] = message;
+  return message;
+}
+
+static bool wait_for_barrier(struct expansion *x, uint32_t from, uint32_t message) {
+  return sim_message_wait(x->run->network, message, x->barriers[x->group_of[from]], SIM_ARRIVED);
+}
+
 static bool emit(struct expansion *x, const struct collective_step *step, size_t at, bool is_repeat) {
   const struct emission *emission = &x->emissions.data[at];
   struct run *run = x->run;
-  bool has_waited = false;
-  if (!join_lanes(x, step, emission->from, &has_waited)) {
+  bool has_waited = step->waits_for_all;
+  if (step->waits_for_all ? barrier_of(x, step, x->group_of[emission->from]) == RUN_NONE
+                          : !join_lanes(x, step, emission->from, &has_waited)) {
     return false;
   }
   bool is_first = !has_waited && run->gates == NULL;
@@ -343,7 +379,9 @@ static bool emit(struct expansion *x, const struct collective_step *step, size_t
                                 .delay_ps = x->step_ps[emission->dimension] + (is_first ? x->launch_ps : 0),
                                 .tag = x->tag};
   uint32_t number = sim_message_add(run->network, &message);
-  if (number == UINT32_MAX || !wait_for_lanes(x, step, emission->from, number)
+  if (number == UINT32_MAX
+      || !(step->waits_for_all ? wait_for_barrier(x, emission->from, number)
+                               : wait_for_lanes(x, step, emission->from, number))
       || !wait_for_channel(x, step, at, is_repeat, number)) {
     return false;
   }
@@ -374,7 +412,7 @@ static enum status expand_steps(struct expansion *x, struct diag_list *diags) {
     x->is_downward = step->delivers % 2 == 1;
     vec_clear(&x->emissions);
     map_clear(&x->equal);
-    if (!run_visit_step(x->run, x->part, step, collect, x)) {
+    if (!run_visit_step(x->part, step, collect, x)) {
       return STATUS_MEMORY;
     }
     uint64_t more = sat_mul_u64(x->emissions.count, step->repeats);
@@ -481,13 +519,24 @@ static enum status expand_part(struct run *run, uint32_t number, struct diag_lis
                         .part = part,
                         .tag = number,
                         .launch_ps = (sim_time_ps)llround(costs->launch_s * 1e12),
+                        .barrier_waits = RUN_NONE,
                         .free_arrival = RUN_NONE};
   for (int d = 0; d < HW_DIMENSIONS_MAX; d++) {
     x.step_ps[d] = (sim_time_ps)llround(costs->step_s[d] * 1e12);
   }
   x.inboxes = calloc((size_t)part->schedule.lanes * run->node_count + 1, sizeof *x.inboxes);
+  x.group_of = calloc(run->node_count + 1, sizeof *x.group_of);
+  x.barriers = calloc((size_t)part->given->group_count + 1, sizeof *x.barriers);
+  x.stamps = malloc(run->node_count * sizeof *x.stamps + 1);
+  if (x.stamps != NULL) {
+    memset(x.stamps, 0xff, run->node_count * sizeof *x.stamps);
+  }
+  for (size_t i = 0; x.group_of != NULL && i < (size_t)part->given->group_count * part->given->group_size; i++) {
+    x.group_of[part->given->members[i]] = (uint32_t)(i / part->given->group_size);
+  }
   part->message_first = sim_message_count(run->network);
-  enum status status = x.inboxes == NULL ? STATUS_MEMORY : expand_steps(&x, diags);
+  bool has_memory = x.inboxes != NULL && x.group_of != NULL && x.barriers != NULL && x.stamps != NULL;
+  enum status status = has_memory ? expand_steps(&x, diags) : STATUS_MEMORY;
   part->message_end = sim_message_count(run->network);
   if (status == STATUS_OK && x.is_uneven) {
     diag_at(diags, DIAG_E0903_COLLECTIVE_RUN, NULL, 0, "the devices of '%s' do not collapse; run them one by one",
@@ -495,6 +544,9 @@ static enum status expand_part(struct run *run, uint32_t number, struct diag_lis
     status = STATUS_INPUT;
   }
   free(x.inboxes);
+  free(x.group_of);
+  free(x.barriers);
+  free(x.stamps);
   vec_release(&x.arrivals);
   vec_release(&x.emissions);
   vec_release(&x.emitted);

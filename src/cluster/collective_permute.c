@@ -69,11 +69,13 @@ static void permute_time(const struct hw_cluster *cluster, const struct hw_slice
   } else {
     channels_time(values, request->bytes, inside_s, first_channels(request, slice), &start_s, &transfer_s);
     latency_s = values[COLLECTIVE_PERMUTE_LATENCY] + start_s;
-    latency_s += network_s > 0 ? values[COLLECTIVE_SIMPLE_NETWORK_STEP] : 0;
+    latency_s += network_s > 0 ? values[COLLECTIVE_PERMUTE_NETWORK_STEP] : 0;
   }
   result->steps = 1;
   result->protocol = "";
-  collective_finish(&of, latency_s, fmax(transfer_s, network_s / values[COLLECTIVE_NETWORK_EFFICIENCY]), result);
+  double network =
+      values[last == COLLECTIVE_PLAIN ? COLLECTIVE_NETWORK_EFFICIENCY : COLLECTIVE_PERMUTE_NETWORK_EFFICIENCY];
+  collective_finish(&of, latency_s, fmax(transfer_s, network_s / network), result);
 }
 
 const struct collective_algorithm collective_permute = {

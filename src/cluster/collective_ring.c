@@ -3,7 +3,7 @@
  *     passes x ((p - 1) a + n (p - 1) / (p B)),   passes = 2 for all-reduce
  *
  * Broadcast and reduce: a chain of chunks, (p - 1) a + n / B. A closed ring of neighbour links is used both ways, B = 2 links;
- * a mesh has as many rings as links of a rank.
+ * a mesh has as many rings as links of a rank, or, where it is incomplete, as the cluster states.
  * Across nodes as many rings as the node has cards leave it at another device each, so B there is that of all cards; each
  * pass crosses between nodes (m - 1) times on its way. */
 #include "cluster/collective_algorithms.h"
@@ -27,7 +27,10 @@ static double level_Bps(const struct collective_case *of, const struct collectiv
     return efficiency * collective_all_links_Bps(of, level->first);
   }
   if (level->fabric == HW_FABRIC_MESH) {
-    return efficiency * collective_all_links_Bps(of, level->first);
+    bool has_count = level->ranks >= 2 && level->ranks <= 8;
+    double part = has_count ? of->constants[COLLECTIVE_RINGS_2 + level->ranks - 2] : 0;
+    double all_Bps = collective_all_links_Bps(of, level->first);
+    return efficiency * (part > 0 ? part * of->cluster->dimensions[level->first].link_Bps : all_Bps);
   }
   double cards = level->fabric == HW_FABRIC_FAT_TREE && of->request->shape.is_regular ? level->inner : 1;
   return efficiency * cards * collective_link_Bps(of, level->first);

@@ -41,8 +41,7 @@ enum { RUN_NONE = UINT32_MAX };
 
 /* Calls `visit` for every message of a step of all groups: sender and receiver as nodes. False when one was false. */
 typedef bool run_visit(void *context, uint32_t from, uint32_t to, uint32_t message, uint64_t bytes);
-bool run_visit_step(const struct run *run, const struct run_part *part, const struct collective_step *step,
-                    run_visit *visit, void *context);
+bool run_visit_step(const struct run_part *part, const struct collective_step *step, run_visit *visit, void *context);
 /* Whether a step names the messages of an earlier one (schedule_repeat). */
 bool run_step_is_copy(const struct collective_schedule *schedule, size_t step);
 uint64_t run_hash(uint64_t a, uint64_t b);

@@ -34,6 +34,7 @@ struct collective_step {
   uint32_t block, stride; /* ROTATION, EXCHANGE */
   uint32_t waits, delivers; /* lanes */
   uint32_t waits_count; /* it waits for so many lanes from `waits` on; at least 1 */
+  bool waits_for_all; /* for what those lanes hold at all ranks of the group: a stage begins everywhere at once */
   bool reduces; /* the receiver adds what arrives to its own */
   uint32_t repeats; /* this step so often, one after the other; at least 1 */
 };

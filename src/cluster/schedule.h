@@ -81,7 +81,7 @@ uint32_t schedule_axes(const struct hw_cluster *cluster, const struct collective
 struct schedule_phase {
   struct schedule_axis axis;
   uint32_t lane;
-  uint32_t after, after_count; /* lanes that the first step waits for; 0 = its own */
+  uint32_t after, after_count; /* lanes that the first step waits for, at all ranks; 0 = its own */
   uint64_t bytes;
   bool is_reduce_scatter; /* else all-gather */
 };

@@ -8,6 +8,7 @@ static struct collective_step *phase_step(struct collective_schedule *schedule, 
   bool has_others = is_first && phase->after_count > 0;
   struct collective_step *step = schedule_step(schedule, pattern, has_others ? phase->after : phase->lane, phase->lane);
   step->waits_count = has_others ? phase->after_count : 1;
+  step->waits_for_all = has_others;
   step->block = phase->axis.block;
   step->stride = phase->axis.stride;
   step->reduces = phase->is_reduce_scatter;
@@ -92,7 +93,8 @@ static void chain(struct collective_schedule *schedule, const struct collective_
  * else, so that every link carries 1 / (p - 1) of the data. */
 static void chain_over_mesh(struct collective_schedule *schedule, const struct collective_request *request) {
   bool is_reduce = request->kind == WORK_COLLECTIVE_REDUCE;
-  uint32_t ranks = schedule->ranks, last = ranks - 1, chunks = schedule_chunks(schedule, request, 2 * last, last * last);
+  uint32_t ranks = schedule->ranks, last = ranks - 1,
+           chunks = schedule_chunks(schedule, request, 2 * last, last * last);
   for (uint32_t i = 0; i < last; i++) {
     bool is_root = i == (is_reduce ? last - 1 : 0);
     uint64_t parts = (uint64_t)chunks * last * (is_root ? 1 : last - 1);

@@ -35,8 +35,8 @@ struct stage {
   bool is_reduce_scatter;
 };
 
-/* One axis of every lane. Lanes of a stage are numbered anew, with directions as even and odd; a rank's stage begins when
- * all of the one before have ended there, so that each part has the links of its dimension for itself. */
+/* One axis of every lane. Lanes of a stage are numbered anew, with directions as even and odd; a stage begins when the one
+ * before has ended, so that each part has the links of its dimension for itself. */
 static void add_stage(struct collective_schedule *schedule, const struct collective_request *request,
                       const struct schedule_axis *axes, uint32_t count, const struct stage *stage) {
   uint32_t lanes = count_lanes(axes, count), numbers = lanes + lanes % 2;

@@ -23,8 +23,8 @@ enum step_overlap {
   STEP_OVERLAP_NONE, /* collectives in the order of the program, compute waits */
   STEP_OVERLAP_AS_WRITTEN, /* only what start and done tasks of the program allow */
   STEP_OVERLAP_LATENCY_HIDING, /* the compiler's scheduler moves starts up and waits down as far as dependencies allow */
-  /* XLA on GPUs unless its latency-hiding scheduler is asked for (gpu_hlo_schedule.cc): compute in the order of the program;
-   * all collectives but all-gathers start as early and are awaited as late as that order allows, all-gathers block */
+  /* XLA on GPUs unless its latency-hiding scheduler is asked for (gpu_hlo_schedule.cc): compute in the order that needs
+   * least memory (step_lane_order.c); all collectives but all-gathers start as early and are awaited as late as that order allows, all-gathers block */
   STEP_OVERLAP_EARLY_LATE,
   STEP_OVERLAP_COUNT
 };

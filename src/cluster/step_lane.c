@@ -122,11 +122,11 @@ static void start_compute(struct lane_machine *m, uint32_t task) {
 /* In the order of the program: passes over what is done, hands collectives to their streams, starts the next task. */
 static void issue_in_order(struct lane_machine *m) {
   while (m->cursor < m->count && m->task == STEP_NO_TASK) {
-    uint32_t task = m->cursor;
+    uint32_t task = m->order[m->cursor];
     if (m->kinds[task] == LANE_COLLECTIVE) {
-      if (m->given <= task && !is_early(m, task)) {
+      if (m->given <= m->cursor && !is_early(m, task)) {
         give_to_stream(m, task);
-        m->given = task + 1;
+        m->given = m->cursor + 1;
       }
       if (!is_async(m, task) && !is_done(m, task)) {
         return;

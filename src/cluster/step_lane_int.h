@@ -54,8 +54,9 @@ struct lane_machine {
   uint32_t *finished; /* stack of tasks whose readers are to be told */
   uint32_t finished_count, done_count;
   struct lane_stream streams[STEP_STREAMS_MAX + 1]; /* 1.. */
-  uint32_t cursor; /* else: next task in the order of the program */
-  uint32_t given; /* collectives before this task have been given to their streams */
+  uint32_t *order; /* else: tasks in the order of the compute stream; the program's, but EARLY_LATE */
+  uint32_t cursor; /* next place of it */
+  uint32_t given; /* collectives before this place have been given to their streams */
   uint32_t issued; /* so many, for their order */
   sim_time_ps now_ps;
   uint32_t task; /* on the compute stream; STEP_NO_TASK = idle */
@@ -68,6 +69,8 @@ struct lane_machine {
 
 /* Allocates and fills all but streams and clocks. Runs the subgraphs of loops and conditionals. */
 enum status lane_prepare(struct lane_machine *machine, struct arena *arena, unsigned depth);
+/* Fills `order` as XLA's memory scheduler would; readers are linked. */
+enum status lane_order(struct lane_machine *machine, struct arena *arena);
 /* Runs one graph at a depth of subgraphs. */
 enum status lane_run(const struct step_network *network, const struct work_graph *graph,
                      const struct work_graph_result *times, const struct step_prices *prices,

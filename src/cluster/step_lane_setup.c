@@ -42,9 +42,10 @@ static bool allocate(struct lane_machine *m, struct arena *arena) {
   m->inner = arena_calloc(arena, m->graph->subgraphs.count + 1, sizeof *m->inner);
   m->inner_of = arena_calloc(arena, n, sizeof *m->inner_of);
   m->finished = arena_calloc(arena, n, sizeof *m->finished);
+  m->order = arena_calloc(arena, n, sizeof *m->order);
   m->ready.keys = arena_calloc(arena, n, sizeof *m->ready.keys);
   bool is_complete = m->kinds && m->missing && m->reader_first && m->readers && m->needs && m->due_bytes && m->durations
-                     && m->inner && m->inner_of && m->finished && m->ready.keys;
+                     && m->inner && m->inner_of && m->finished && m->order && m->ready.keys;
   for (unsigned s = 1; s <= STEP_STREAMS_MAX && is_complete; s++) {
     m->streams[s].task = STEP_NO_TASK;
     m->streams[s].waiting.keys = arena_calloc(arena, collectives, sizeof *m->streams[s].waiting.keys);
@@ -145,5 +146,8 @@ enum status lane_prepare(struct lane_machine *m, struct arena *arena, unsigned d
   }
   link_readers(m);
   find_needs(m);
-  return STATUS_OK;
+  for (uint32_t t = 0; t < m->count; t++) {
+    m->order[t] = t;
+  }
+  return m->options->overlap == STEP_OVERLAP_EARLY_LATE ? lane_order(m, arena) : STATUS_OK;
 }

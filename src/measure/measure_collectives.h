@@ -107,8 +107,8 @@ struct collective_fit {
 };
 /* All families on their train rows. */
 enum status collective_fit_all(const struct measured_collectives *all, struct collective_fit *fit);
-/* One set of constants for all NVLink machines but those of the cluster `left_out` ("" = none): what is known of an unseen
- * system. */
+/* One set of constants for all NVLink machines but those of the cluster `left_out` ("" = none), refined on those with links
+ * of the same rate, where there are any: what is known of an unseen system from its data sheet. */
 enum status collective_fit_unseen(const struct measured_collectives *all, const char *left_out,
                                   const struct collective_harness *harness, struct collective_family_fit *fit);
 /* One YAML file per row of COLLECTIVE_FAMILY below `directory`, and a table of the fits. */

@@ -16,12 +16,13 @@ struct stage {
   enum collective_constant ids[FIT_PARAMETER_MAX];
 };
 static const struct stage stages[] = {
-    {STAGE_RINGS,
-     14,
-     {COLLECTIVE_EAGERNESS, COLLECTIVE_CROWDING, COLLECTIVE_LAUNCH, COLLECTIVE_LL_STEP, COLLECTIVE_LL_EFFICIENCY,
-      COLLECTIVE_LL128_START, COLLECTIVE_LL128_STEP, COLLECTIVE_LL128_EFFICIENCY, COLLECTIVE_SIMPLE_START,
-      COLLECTIVE_SIMPLE_STEP, COLLECTIVE_SIMPLE_EFFICIENCY, COLLECTIVE_COPY, COLLECTIVE_NVLS_LATENCY,
-      COLLECTIVE_NVLS_EFFICIENCY}},
+    {STAGE_RINGS, 21, {COLLECTIVE_EAGERNESS,    COLLECTIVE_CROWDING,     COLLECTIVE_RINGS_2,
+                       COLLECTIVE_RINGS_3,      COLLECTIVE_RINGS_4,      COLLECTIVE_RINGS_5,
+                       COLLECTIVE_RINGS_6,      COLLECTIVE_RINGS_7,      COLLECTIVE_RINGS_8,
+                       COLLECTIVE_LAUNCH,       COLLECTIVE_LL_STEP,      COLLECTIVE_LL_EFFICIENCY,
+                       COLLECTIVE_LL128_START,  COLLECTIVE_LL128_STEP,   COLLECTIVE_LL128_EFFICIENCY,
+                       COLLECTIVE_SIMPLE_START, COLLECTIVE_SIMPLE_STEP,  COLLECTIVE_SIMPLE_EFFICIENCY,
+                       COLLECTIVE_COPY,         COLLECTIVE_NVLS_LATENCY, COLLECTIVE_NVLS_EFFICIENCY}},
     {STAGE_ALL_TO_ALL,
      9,
      {COLLECTIVE_DIRECT_EAGERNESS, COLLECTIVE_DIRECT_LATENCY, COLLECTIVE_DIRECT_STEP, COLLECTIVE_DIRECT_LL_EFFICIENCY,
@@ -34,9 +35,9 @@ static const struct stage stages[] = {
     {STAGE_KERNELS,
      4,
      {COLLECTIVE_SHOT_LAUNCH, COLLECTIVE_SHOT_BARRIER, COLLECTIVE_SHOT_EFFICIENCY, COLLECTIVE_ONE_SHOT_EFFICIENCY}},
-    {STAGE_NETWORK, 2, {COLLECTIVE_SIMPLE_NETWORK_STEP, COLLECTIVE_NETWORK_EFFICIENCY}},
+    {STAGE_NETWORK, 2, {COLLECTIVE_PERMUTE_NETWORK_STEP, COLLECTIVE_PERMUTE_NETWORK_EFFICIENCY}},
 };
-enum { STAGE_COUNT = sizeof stages / sizeof stages[0], LEAST_ROWS = 12, ROWS_OF_GROUP = 60 };
+enum { STAGE_COUNT = sizeof stages / sizeof stages[0], LEAST_ROWS = 12, ROWS_OF_GROUP = 60, LARGE_WEIGHT = 3 };
 
 static const struct bound {
   double value, lower, upper;
@@ -74,12 +75,21 @@ struct sample {
   const struct stage *stage;
   const struct collective_harness *harness;
   bool is_shared; /* the switch is a tree of shared bridges: the innermost dimension adds nothing and is PCIe */
+  int starts; /* of the search */
   struct collective_constants constants;
 };
 
+static bool is_rings(enum collective_constant id) {
+  return id >= COLLECTIVE_RINGS_2 && id <= COLLECTIVE_RINGS_8;
+}
+
+static bool is_linear(enum collective_constant id) {
+  return id == COLLECTIVE_CROWDING || is_rings(id);
+}
+
 /* Logarithmic between the bounds, where a lower bound of 0 stands for 0.1 us; a power is linear. */
 static double from_unit(enum collective_constant id, double x) {
-  if (id == COLLECTIVE_CROWDING) {
+  if (is_linear(id)) {
     return bounds[id].upper * x;
   }
   double lower = bounds[id].lower > 0 ? bounds[id].lower : 1e-7;
@@ -87,7 +97,7 @@ static double from_unit(enum collective_constant id, double x) {
 }
 
 static double to_unit(enum collective_constant id, double value) {
-  if (id == COLLECTIVE_CROWDING) {
+  if (is_linear(id)) {
     return value / bounds[id].upper;
   }
   double lower = bounds[id].lower > 0 ? bounds[id].lower : 1e-7;
@@ -113,8 +123,20 @@ static double next_random(uint32_t *state) {
   return (double)(*state >> 8) / (1 << 23) - 1;
 }
 
+/* Constants that no row of the sample depends on: of switches that add nothing, of crossbars, of complete meshes. */
+static bool is_idle(const struct sample *sample, enum collective_constant id) {
+  bool is_of_switch = id == COLLECTIVE_NVLS_LATENCY || id == COLLECTIVE_NVLS_EFFICIENCY;
+  bool adds = false, is_cube = true;
+  for (size_t i = 0; i < sample->count; i++) {
+    const struct hw_dimension *inner = &sample->rows[i]->cluster->dimensions[0];
+    adds = adds || inner->reduces;
+    is_cube = is_cube && inner->fabric == HW_FABRIC_MESH && inner->size > 4;
+  }
+  return (is_of_switch && !adds) || (id == COLLECTIVE_CROWDING && !sample->is_shared) || (is_rings(id) && !is_cube);
+}
+
 static enum status fit_stage(struct sample *sample) {
-  enum { STARTS = 12, ITERATIONS = 40, SEARCHES = 600 };
+  enum { ITERATIONS = 40, SEARCHES = 600 };
   double steps[FIT_PARAMETER_MAX];
   struct fit_problem problem = {.parameter_count = sample->stage->count,
                                 .row_count = sample->count,
@@ -125,10 +147,10 @@ static enum status fit_stage(struct sample *sample) {
   struct fit_state best = {.loss = (double)INFINITY};
   uint32_t random = 12345;
   for (unsigned i = 0; i < FIT_PARAMETER_MAX; i++) {
-    bool is_fixed = i < sample->stage->count && sample->stage->ids[i] == COLLECTIVE_CROWDING && !sample->is_shared;
+    bool is_fixed = i < sample->stage->count && is_idle(sample, sample->stage->ids[i]);
     steps[i] = is_fixed ? 0 : 0.01;
   }
-  for (int start = 0; start < STARTS; start++) {
+  for (int start = 0; start < sample->starts; start++) {
     struct fit_state state = {0};
     for (unsigned i = 0; i < sample->stage->count; i++) {
       double at = to_unit(sample->stage->ids[i], sample->constants.values[sample->stage->ids[i]]);
@@ -155,7 +177,8 @@ static bool is_group(const struct measured_collective *a, const struct measured_
 typedef bool row_filter(const struct measured_collective *row, const void *user);
 
 /* Train rows of a stage: of a machine, operation, group size and type at most ROWS_OF_GROUP, spread over its sizes; every
- * machine and operation weighs the same. Tables keep rows of one group together. */
+ * machine and operation weighs the same, and rows of 1 MB and more weigh more: below it the launch tells, which harnesses
+ * measure with 10 to 50 % of noise. Tables keep rows of one group together. */
 static enum status gather(const struct measured_collectives *all, row_filter *filter, const void *user,
                           struct sample *sample) {
   size_t total = all->rows.count;
@@ -183,7 +206,8 @@ static enum status gather(const struct measured_collectives *all, row_filter *fi
   double sum = 0;
   for (size_t i = 0; i < sample->count; i++) {
     const struct measured_collective *row = sample->rows[i];
-    sample->weights[i] = 1 / (double)group_sizes[row->machine * COLLECTIVE_KINDS + row->request.kind];
+    double of_size = row->request.bytes >= 1048576 ? LARGE_WEIGHT : 1;
+    sample->weights[i] = of_size / (double)group_sizes[row->machine * COLLECTIVE_KINDS + row->request.kind];
     sum += sample->weights[i];
   }
   for (size_t i = 0; i < sample->count; i++) {
@@ -198,23 +222,13 @@ static void sample_release(struct sample *sample) {
   free(sample->weights);
 }
 
-/* Constants that no row of the stage depends on: of switches that add nothing, of crossbars. */
-static bool is_idle(const struct sample *sample, enum collective_constant id) {
-  bool is_of_switch = id == COLLECTIVE_NVLS_LATENCY || id == COLLECTIVE_NVLS_EFFICIENCY;
-  bool adds = false;
-  for (size_t i = 0; i < sample->count && !adds; i++) {
-    adds = sample->rows[i]->cluster->dimensions[0].reduces;
-  }
-  return (is_of_switch && !adds) || (id == COLLECTIVE_CROWDING && !sample->is_shared);
-}
-
 /* All stages of what `filter` takes. */
 static enum status fit_rows(const struct measured_collectives *all, row_filter *filter, const void *user,
-                            const struct collective_harness *harness, struct collective_family_fit *fit) {
+                            const struct collective_harness *harness, int starts, struct collective_family_fit *fit) {
   enum status status = STATUS_OK;
   fit->rows = 0;
   for (size_t s = 0; s < STAGE_COUNT && status == STATUS_OK; s++) {
-    struct sample sample = {.stage = &stages[s], .harness = harness, .constants = fit->constants};
+    struct sample sample = {.stage = &stages[s], .harness = harness, .starts = starts, .constants = fit->constants};
     status = gather(all, filter, user, &sample);
     if (status == STATUS_OK && sample.count >= LEAST_ROWS) {
       sample.is_shared = strcmp(sample.rows[0]->cluster->dimensions[0].name, "pcie") == 0;
@@ -269,6 +283,12 @@ static void start_from(const char *family, struct collective_family_fit *fit) {
   for (int i = 0; i < COLLECTIVE_CONSTANT_COUNT; i++) {
     fit->constants.values[i] = bounds[i].value;
   }
+  fit->constants.values[COLLECTIVE_CROWDING] =
+      strcmp(family, "l40s") == 0 ? 1.5 : 0; /* eight devices below two bridges */
+  bool is_cube = strcmp(family, "volta") == 0;
+  for (int i = COLLECTIVE_RINGS_2; i <= COLLECTIVE_RINGS_8 && is_cube; i++) {
+    fit->constants.values[i] = 0.5;
+  }
   for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
     fit->constants.values[starts[i].id] = starts[i].value;
   }
@@ -297,7 +317,7 @@ static enum status fit_harness(const struct measured_collectives *all, struct co
 }
 
 enum status collective_fit_all(const struct measured_collectives *all, struct collective_fit *fit) {
-  enum { ROUNDS = 3 };
+  enum { ROUNDS = 3, STARTS = 16 };
   *fit = (struct collective_fit){0};
   for (size_t i = 0; i < collective_family_count; i++) {
     if (find_fit(fit, collective_families[i].name) == NULL) {
@@ -307,7 +327,7 @@ enum status collective_fit_all(const struct measured_collectives *all, struct co
   enum status status = fit_harness(all, fit);
   for (int round = 0; round < ROUNDS && status == STATUS_OK; round++) {
     for (size_t f = 1; f < fit->count && status == STATUS_OK; f++) {
-      status = fit_rows(all, is_of_family, fit->families[f].name, &fit->harness, &fit->families[f]);
+      status = fit_rows(all, is_of_family, fit->families[f].name, &fit->harness, STARTS, &fit->families[f]);
     }
     status = status == STATUS_OK ? fit_harness(all, fit) : status;
   }
@@ -331,8 +351,30 @@ static bool is_other_machine(const struct measured_collective *row, const void *
   return collective_is_nvlink_machine(machine) && strcmp(machine->cluster, left_out) != 0;
 }
 
+/* Of the others, those whose links are as fast: the same generation. */
+struct generation {
+  const char *left_out;
+  double link_Bps;
+};
+
+static bool is_of_generation(const struct measured_collective *row, const void *user) {
+  const struct generation *generation = user;
+  return is_other_machine(row, generation->left_out)
+         && fabs(row->cluster->dimensions[0].link_Bps / generation->link_Bps - 1) < 0.01;
+}
+
+/* Constants of all others; then, where a stage has rows of the same generation, of those. */
 enum status collective_fit_unseen(const struct measured_collectives *all, const char *left_out,
                                   const struct collective_harness *harness, struct collective_family_fit *fit) {
+  enum { STARTS = 2 };
+  struct generation generation = {.left_out = left_out};
   start_from("nvlink", fit);
-  return fit_rows(all, is_other_machine, left_out, harness, fit);
+  STATUS_TRY(fit_rows(all, is_other_machine, left_out, harness, STARTS, fit));
+  for (size_t i = 0; i < all->rows.count && left_out[0] != '\0'; i++) {
+    const struct measured_collective *row = &all->rows.data[i];
+    if (strcmp(collective_machines[row->machine].cluster, left_out) == 0) {
+      generation.link_Bps = row->cluster->dimensions[0].link_Bps;
+    }
+  }
+  return generation.link_Bps > 0 ? fit_rows(all, is_of_generation, &generation, harness, STARTS, fit) : STATUS_OK;
 }

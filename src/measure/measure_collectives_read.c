@@ -198,7 +198,8 @@ static bool read_aiconfigurator(const struct columns *at, struct entry *entry) {
     entry->bytes *= entry->ranks;
   }
   if (is_eager || is_graph) {
-    bool has_kernels = strcmp(entry->device, "b60") != 0 && strcmp(entry->device, "l40s") != 0;
+    bool is_pcie = strcmp(entry->device, "l40s") == 0; /* vLLM: no more than two ranks then */
+    bool has_kernels = strcmp(entry->device, "b60") != 0 && (!is_pcie || entry->ranks <= 2);
     entry->table = is_eager ? COLLECTIVE_TABLE_AIC_EAGER : COLLECTIVE_TABLE_AIC_KERNEL;
     entry->copied_bytes = is_eager ? entry->bytes : 0;
     entry->one_shot_max = !has_kernels ? 0 : entry->ranks <= 2 ? 67108864 : entry->ranks <= 4 ? 524288 : 262144;

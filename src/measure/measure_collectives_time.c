@@ -57,14 +57,14 @@ static bool is_row_of(const struct launch_rows *of, const struct measured_collec
          && row->request.kind == of->kind;
 }
 
-/* Mean error with a launch. vTrain's rows are spaced by 1 MB; every 16th will do. */
+/* Mean deviation with a launch. vTrain's rows are 1 MB apart; every 16th will do. */
 static double deviation(const struct launch_rows *of, double launch_s) {
   double sum = 0;
   size_t count = 0, seen = 0;
   for (size_t i = 0; i < of->all->rows.count; i++) {
     const struct measured_collective *row = &of->all->rows.data[i];
     if (is_row_of(of, row) && seen++ % (of->table == COLLECTIVE_TABLE_VTRAIN ? 16 : 1) == 0) {
-      sum += fabs(seen_s(of->table, of->times_s[i] + copy_s(row), launch_s) / row->measured_s - 1);
+      sum += fabs(log(seen_s(of->table, of->times_s[i] + copy_s(row), launch_s) / row->measured_s));
       count++;
     }
   }

@@ -61,12 +61,13 @@ static void put_family(const struct collective_family *family, const struct coll
   }
   strbuf_printf(out, "sources:\n  fit: {title: \"Ridgeline, fitted to %zu train rows of ", fit->rows);
   put_tables(all, family->name, out);
-  strbuf_puts(out, "\", url: \"docs/collectives.md\", rank: tool}\nfields:\n");
+  strbuf_puts(out, "\", url: derived, rank: tool}\nfields:\n");
   for (int i = 0; i < COLLECTIVE_CONSTANT_COUNT; i++) {
-    if (fit->is_fitted[i]) {
+    if (fit->is_fitted[i] && fit->constants.values[i] > 0) { /* 0 is what an absent one means */
       strbuf_printf(out, "  %s: {value: ", names[i].key);
       put_value(out, fit->constants.values[i]);
-      strbuf_printf(out, ", unit: %s, kind: inferred, source: fit}\n", names[i].unit);
+      strbuf_printf(out, ", unit: %s, kind: inferred, source: fit, note: \"%s\"}\n", names[i].unit,
+                    i == COLLECTIVE_TREE_UNIT ? "ranks of a host" : "fitted to measured times");
     }
   }
 }

@@ -12,7 +12,6 @@
 
 static const struct collective_run_options explicit_devices = {0}, collapsed = {.is_collapsed = true};
 
-
 /* Bytes that all ranks, chunks and directions divide. */
 static const double sizes[] = {1 << 18, 1 << 22, 1 << 26};
 enum { SIZE_COUNT = sizeof sizes / sizeof *sizes };

@@ -47,55 +47,27 @@ static void check_refused(const char *text, uint64_t devices, const char *messag
   release(&loaded);
 }
 
-#define BODY(argument)                                                                                                 \
-  "(%a: tensor<1024xf32> " argument ") -> tensor<1024xf32> {\n"                                                        \
+#define FUNCTION(name, argument)                                                                                       \
+  "func.func @" name "(%a: tensor<1024xf32> " argument ") -> tensor<1024xf32> {\n"                                     \
   "  %r = stablehlo.add %a, %a : tensor<1024xf32>\n  return %r : tensor<1024xf32>\n}\n"
 #define MODULE(attributes, body) "module @m attributes {" attributes "} {\n" body "}\n"
+#define MAIN FUNCTION("main", "")
 
-static const char
-    pipeline[] =
-        MODULE("mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 2 : i32, ridgeline.step = {schedule = "
-               "\"interleaved\", "
-               "stages = 2 : i64, chunks = 3 : i64, microbatches = 8 : i64, boundary_bytes = 4096 : i64, "
-               "overlap = \"as_written\", tokens = 1.6e+01 : f64, samples = 2 : i64, model_flops = 1.5e+12 : f64, "
-               "waits_for_sends = true}",
-               "func.func @first_forward" BODY("{jax.arg_info = \"weights.a\"}") "func.func @first_backward" BODY("") "func.func @middle_forward" BODY(
-                   "") "func.func @middle_backward" BODY("") "func.func @last_forward" BODY("{jax.arg_info = "
-                                                                                            "\"tokens\"}") "func.func "
-                                                                                                           "@last_"
-                                                                                                           "backwar"
-                                                                                                           "d" BODY(
-                                                                                                               "{j"
-                                                                                                               "ax"
-                                                                                                               ".a"
-                                                                                                               "rg"
-                                                                                                               "_i"
-                                                                                                               "nf"
-                                                                                                               "o "
-                                                                                                               "= "
-                                                                                                               "\""
-                                                                                                               "gr"
-                                                                                                               "ad"
-                                                                                                               "ie"
-                                                                                                               "nt"
-                                                                                                               "s."
-                                                                                                               "a"
-                                                                                                               "\""
-                                                                                                               "}") "fu"
-                                                                                                                    "nc"
-                                                                                                                    ".f"
-                                                                                                                    "un"
-                                                                                                                    "c "
-                                                                                                                    "@l"
-                                                                                                                    "as"
-                                                                                                                    "t_"
-                                                                                                                    "ba"
-                                                                                                                    "ck"
-                                                                                                                    "wa"
-                                                                                                                    "rd"
-                                                                                                                    "_l"
-                                                                                                                    "as"
-                                                                                                                    "t" BODY("") "func.func @last_update" BODY("{jax.arg_info = \"optimizer.first.a\"}"));
+/* clang-format off */
+static const char pipeline[] = MODULE(
+    "mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 2 : i32, ridgeline.step = {schedule = \"interleaved\", "
+    "stages = 2 : i64, chunks = 3 : i64, microbatches = 8 : i64, boundary_bytes = 4096 : i64, "
+    "overlap = \"as_written\", tokens = 1.6e+01 : f64, samples = 2 : i64, model_flops = 1.5e+12 : f64, "
+    "waits_for_sends = true}",
+    FUNCTION("first_forward", "{jax.arg_info = \"weights.a\"}")
+    FUNCTION("first_backward", "")
+    FUNCTION("middle_forward", "")
+    FUNCTION("middle_backward", "")
+    FUNCTION("last_forward", "{jax.arg_info = \"tokens\"}")
+    FUNCTION("last_backward", "{jax.arg_info = \"gradients.a\"}")
+    FUNCTION("last_backward_last", "")
+    FUNCTION("last_update", "{jax.arg_info = \"optimizer.first.a\"}"));
+/* clang-format on */
 
 static void every_field_is_read(void **state) {
   (void)state;
@@ -146,8 +118,7 @@ static void functions_become_parts(void **state) {
 /* Without the attribute: one whole step, scheduled as the chip's compiler does. */
 static void a_plain_program_is_one_whole_step(void **state) {
   (void)state;
-  static const char text[] =
-      MODULE("mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 2 : i32", "func.func @main" BODY(""));
+  static const char text[] = MODULE("mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 2 : i32", MAIN);
   struct loaded loaded;
   load(&loaded, text, "h100_sxm", 0);
   assert_int_equal(loaded.status, STATUS_OK);
@@ -185,18 +156,17 @@ static void what_the_program_starts_itself_stays_as_written(void **state) {
 
 static void what_does_not_fit_is_said(void **state) {
   (void)state;
-  check_refused(MODULE("ridgeline.step = {stages = 0 : i64}", "func.func @main" BODY("")), 0,
+  check_refused(MODULE("ridgeline.step = {stages = 0 : i64}", MAIN), 0,
                 "'stages' of the attribute 'ridgeline.step' is not an integer from 1 to 16777216");
-  check_refused(MODULE("ridgeline.step = {schedule = \"zigzag\"}", "func.func @main" BODY("")), 0,
+  check_refused(MODULE("ridgeline.step = {schedule = \"zigzag\"}", MAIN), 0,
                 "'schedule' of the attribute 'ridgeline.step' is not one of \"gpipe\", \"1f1b\", \"interleaved\"");
-  check_refused(MODULE("ridgeline.step = {tokens = \"many\"}", "func.func @main" BODY("")), 0,
+  check_refused(MODULE("ridgeline.step = {tokens = \"many\"}", MAIN), 0,
                 "'tokens' of the attribute 'ridgeline.step' is not a number of 0 or more");
-  check_refused(MODULE("ridgeline.step = {waits_for_sends = 1 : i64}", "func.func @main" BODY("")), 0,
+  check_refused(MODULE("ridgeline.step = {waits_for_sends = 1 : i64}", MAIN), 0,
                 "'waits_for_sends' of the attribute 'ridgeline.step' is not true or false");
-  check_refused(MODULE("ridgeline.step = {micro_batches = 4 : i64}", "func.func @main" BODY("")), 0,
+  check_refused(MODULE("ridgeline.step = {micro_batches = 4 : i64}", MAIN), 0,
                 "the attribute 'ridgeline.step' has no field 'micro_batches'");
-  check_refused(MODULE("ridgeline.step = \"1f1b\"", "func.func @main" BODY("")), 0,
-                "the attribute 'ridgeline.step' is not a dictionary");
+  check_refused(MODULE("ridgeline.step = \"1f1b\"", MAIN), 0, "the attribute 'ridgeline.step' is not a dictionary");
   check_refused(pipeline, 15, "2 pipeline stages do not divide 15 devices");
 }
 
