@@ -430,7 +430,8 @@ typedef struct rdg_step_options {
   const char *fidelity; /* of computation: "roofline"; NULL = "roofline" */
   const char *f32_as; /* as in rdg_predict_options */
   const char *network; /* of communication: "analytic" or "event"; NULL = "analytic" */
-  const char *overlap; /* "none", "as-written", "early-late", "latency-hiding"; NULL = what the program states, else its compiler's */
+  const char *
+      overlap; /* "none", "as-written", "early-late", "latency-hiding"; NULL = what the program states, else its compiler's */
   const char *shape; /* slice of the cluster, "4x4x8", innermost dimension first; NULL = the usual one */
   uint64_t devices; /* 0 = as many as the program states */
   double straggler; /* spread of the devices' speeds: standard deviation as a fraction, 0.02; 0 = all alike */

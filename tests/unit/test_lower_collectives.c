@@ -66,9 +66,9 @@ static const struct work_collective *collective_at(const struct work_graph *grap
 
 #define SLICED(reduce, more)                                                                                           \
   MODULE                                                                                                               \
-      "func.func @main(%a: tensor<8x4xf32>, %d: tensor<i32>) -> (tensor<2x4xf32>, tensor<8x4xf32>) {\n" OFFSET reduce  \
-      "%p = stablehlo.dynamic_slice %r, " more                                                                         \
-      ", sizes = [2, 4] : (tensor<8x4xf32>, tensor<i32>, tensor<i32>) -> tensor<2x4xf32>\n"
+  "func.func @main(%a: tensor<8x4xf32>, %d: tensor<i32>) -> (tensor<2x4xf32>, tensor<8x4xf32>) {\n" OFFSET reduce      \
+  "%p = stablehlo.dynamic_slice %r, " more                                                                             \
+  ", sizes = [2, 4] : (tensor<8x4xf32>, tensor<i32>, tensor<i32>) -> tensor<2x4xf32>\n"
 #define ALONE " return %p, %a : tensor<2x4xf32>, tensor<8x4xf32> }\n}"
 
 static void test_reduce_scatter(void **state) {
@@ -188,28 +188,26 @@ static void test_dependent_ones_stay_apart(void **state) {
 static void test_no_circles(void **state) {
   (void)state;
   struct rewritten r;
-  rewrite(
-      &r,
-      MODULE "func.func @main(%a: tensor<8xf32>, %b: tensor<8xf32>) -> (tensor<8xf32>, tensor<32xf32>) {\n" REDUCE(
-          "%p", "%a", "tensor<8xf32>")
-          GATHER("%q", "%b") " %h = stablehlo.tanh %p : tensor<8xf32>\n" GATHER("%t", "%h") " %s1 = stablehlo.slice %q "
-                                                                                            "[0:8] : (tensor<32xf32>) "
-                                                                                            "-> tensor<8xf32>\n" REDUCE(
-                                                                                                "%u", "%s1",
-                                                                                                "tensor<8xf32>") " retu"
-                                                                                                                 "rn "
-                                                                                                                 "%u, "
-                                                                                                                 "%t : "
-                                                                                                                 "tenso"
-                                                                                                                 "r<"
-                                                                                                                 "8xf32"
-                                                                                                                 ">, "
-                                                                                                                 "tenso"
-                                                                                                                 "r<"
-                                                                                                                 "32xf3"
-                                                                                                                 "2> "
-                                                                                                                 "}\n}",
-      1 << 20);
+  rewrite(&r,
+          MODULE "func.func @main(%a: tensor<8xf32>, %b: tensor<8xf32>) -> (tensor<8xf32>, tensor<32xf32>) {\n" REDUCE(
+              "%p", "%a", "tensor<8xf32>")
+              GATHER("%q", "%b") " %h = stablehlo.tanh %p : tensor<8xf32>\n" GATHER(
+                  "%t", "%h") " %s1 = stablehlo.slice %q "
+                              "[0:8] : (tensor<32xf32>) "
+                              "-> tensor<8xf32>\n" REDUCE("%u", "%s1", "tensor<8xf32>") " retu"
+                                                                                        "rn "
+                                                                                        "%u, "
+                                                                                        "%t : "
+                                                                                        "tenso"
+                                                                                        "r<"
+                                                                                        "8xf32"
+                                                                                        ">, "
+                                                                                        "tenso"
+                                                                                        "r<"
+                                                                                        "32xf3"
+                                                                                        "2> "
+                                                                                        "}\n}",
+          1 << 20);
   /* all-reduces p and u join and stand behind gather q; then gather t, which needs p, cannot join q */
   assert_int_equal(r.report.after.count[WORK_ALL_REDUCE], 1);
   assert_int_equal(r.report.after.count[WORK_ALL_GATHER], 2);
@@ -235,18 +233,17 @@ static void test_sorts_stay_apart(void **state) {
 static void test_as_written(void **state) {
   (void)state;
   struct rewritten r;
-  rewrite(
-      &r,
-      MODULE
-      "func.func @main(%a: tensor<8xf32>) -> (tensor<32xf32>, tensor<32xf32>) {\n"
-      "%f = \"stablehlo.async_start\"(%a) ({\n^bb0(%in: tensor<8xf32>):\n" GATHER(
-          "%g", "%in") " stablehlo.return %g : tensor<32xf32> }) : (tensor<8xf32>) -> "
-                       "!stablehlo.future<tensor<32xf32>>\n" GATHER("%q", "%a") "%p = \"stablehlo.async_done\"(%f) : "
-                                                                                "(!stablehlo.future<tensor<32xf32>>) "
-                                                                                "-> tensor<32xf32>\n"
-                                                                                " return %p, %q : tensor<32xf32>, "
-                                                                                "tensor<32xf32> }\n}",
-      1 << 20);
+  rewrite(&r,
+          MODULE "func.func @main(%a: tensor<8xf32>) -> (tensor<32xf32>, tensor<32xf32>) {\n"
+                 "%f = \"stablehlo.async_start\"(%a) ({\n^bb0(%in: tensor<8xf32>):\n" GATHER(
+                     "%g", "%in") " stablehlo.return %g : tensor<32xf32> }) : (tensor<8xf32>) -> "
+                                  "!stablehlo.future<tensor<32xf32>>\n" GATHER(
+                                      "%q", "%a") "%p = \"stablehlo.async_done\"(%f) : "
+                                                  "(!stablehlo.future<tensor<32xf32>>) "
+                                                  "-> tensor<32xf32>\n"
+                                                  " return %p, %q : tensor<32xf32>, "
+                                                  "tensor<32xf32> }\n}",
+          1 << 20);
   assert_true(r.report.is_as_written);
   assert_int_equal(r.report.after.count[WORK_ALL_GATHER], 2);
   assert_int_equal(r.graph->tasks.count, r.lowered.graph->tasks.count);
