@@ -18,8 +18,7 @@ static const char usage[] =
     "  --devices N         devices of the slice (default: as many as the program states)\n"
     "  --shape SHAPE       slice by dimension, innermost first: 4x4x8\n"
     "  --overlap NAME      of communication with computation: none, as-written, early-late, latency-hiding (default: "
-    "what the "
-    "program\n"
+    "what the\n"
     "                      program states, else what its compiler does; docs/step.md)\n"
     "  --straggler SHARE   spread of the devices' speeds, as a fraction: 0.02 (default 0)\n"
     "  --network NAME      analytic (default) or event: messages on links, one by one\n"
@@ -42,7 +41,7 @@ static const char usage[] =
     "  ridgeline predict model.mlir --on @gpu --json | jq '.estimates[] | [.chip, .time_s]'\n"
     "  ridgeline predict examples/llama3_8b_decode.mlir.zst --on h200 -o decode.trace.json\n"
     "  ridgeline predict step.mlir --cluster dgx_h100,dgx_a100\n"
-    "  ridgeline predict step.mlir --cluster tpu-v4 --shape 4x4x8 -o step.trace.json --chakra traces/\n";
+    "  ridgeline predict step.mlir --cluster tpu-v4 --shape 2x2x2 -o step.trace.json --chakra traces/\n";
 
 static int run(int argc, char **argv);
 const struct cli_command cli_predict = {"predict", "time on each chip or cluster, what bounds it, and why", usage, run};

@@ -15,6 +15,8 @@ static const char usage[] =
     "                 simpler and published predictors; ends with the goals\n"
     "  neusight       f32 operators and whole programs of eager PyTorch on eleven GPUs, four of them unseen, beside\n"
     "                 published predictors\n"
+    "  collectives    measured collectives on sizes no constant has seen, and on systems left out; ends with the "
+    "goals\n"
     "  intercore      dense products on the tiles of a GC200 beside the planner's fastest partition\n"
     "\n"
     "  --list         names of all suites and what they are\n"

@@ -1,11 +1,9 @@
 /* From a closed form's constants and the shape of groups to messages on links. */
 #include "api/api_network.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster/collective_cost.h"
 #include "cluster/collective_run.h"
 #include "cluster/schedule.h"
 
@@ -57,52 +55,7 @@ static uint32_t *members_of(const struct hw_cluster *cluster, const struct hw_sl
   return members;
 }
 
-/* ---- what the library adds ---- */
-
-/* Algorithms with constants of their own; those of others are their protocol's. */
-static const struct {
-  const char *algorithm;
-  enum collective_constant efficiency;
-  bool is_factor; /* of the protocol's efficiency; else in its place, and the step is what the closed form says */
-} own_constants[] = {{"nvls", COLLECTIVE_NVLS_EFFICIENCY, false},
-                     {"direct", COLLECTIVE_DIRECT_EFFICIENCY, false},
-                     {"one_shot", COLLECTIVE_DIRECT_EFFICIENCY, false},
-                     {"pairwise", COLLECTIVE_DIRECT_EFFICIENCY, false},
-                     {"tree", COLLECTIVE_TREE_EFFICIENCY, true}};
-enum { OWN_COUNT = sizeof own_constants / sizeof *own_constants };
-
-static size_t own_of(const char *algorithm) {
-  size_t i = 0;
-  while (i < OWN_COUNT && strcmp(own_constants[i].algorithm, algorithm) != 0) {
-    i++;
-  }
-  return i;
-}
-
-static enum collective_protocol protocol_of(const struct collective_result *analytic) {
-  for (int p = 0; p < COLLECTIVE_PROTOCOL_COUNT; p++) {
-    if (strcmp(collective_protocol_name((enum collective_protocol)p), analytic->protocol) == 0) {
-      return (enum collective_protocol)p;
-    }
-  }
-  return COLLECTIVE_PLAIN;
-}
-
-static void costs_of(const struct collective_case *of, const struct collective_result *analytic,
-                     struct collective_run_costs *costs) {
-  enum collective_protocol protocol = protocol_of(analytic);
-  size_t own = own_of(analytic->algorithm);
-  bool is_own = own < OWN_COUNT && !own_constants[own].is_factor;
-  double constant = own < OWN_COUNT ? of->constants[own_constants[own].efficiency] : 1;
-  costs->launch_s = analytic->launch_s;
-  for (uint32_t d = 0; d < of->cluster->dimension_count; d++) {
-    double efficiency = is_own ? constant : constant * collective_efficiency(of, d, protocol);
-    double step_s = !is_own ? collective_step_s(of, d, protocol)
-                            : analytic->latency_s / (analytic->steps > 0 ? analytic->steps : 1);
-    costs->step_s[d] = fmax(0, step_s - of->cluster->dimensions[d].latency_s); /* the links add theirs */
-    costs->wire_factor[d] = efficiency > 0 ? 1 / efficiency : 1;
-  }
-}
+/* ---- the run ---- */
 
 enum status api_event_time(const struct hw_cluster *cluster, const struct hw_slice *slice,
                            const struct collective_constants *constants, const struct collective_request *request,
@@ -111,8 +64,6 @@ enum status api_event_time(const struct hw_cluster *cluster, const struct hw_sli
   if (!analytic->algorithm || !schedule_find(analytic->algorithm)) {
     return STATUS_UNSUPPORTED;
   }
-  const struct collective_case of = {
-      .cluster = cluster, .slice = slice, .constants = constants->values, .request = request};
   uint32_t *members = members_of(cluster, slice, &request->shape);
   if (!members) {
     return STATUS_UNSUPPORTED;
@@ -123,8 +74,8 @@ enum status api_event_time(const struct hw_cluster *cluster, const struct hw_sli
                                        .group_count = (uint32_t)(slice->devices / request->shape.size),
                                        .group_size = request->shape.size,
                                        .label = work_collective_name(request->kind)};
-  costs_of(&of, analytic, &run.costs);
   struct collective_run_options options = {.is_collapsed = true};
+  collective_run_prepare(cluster, slice, constants, &run, 1, &options);
   struct collective_run_result result = {0};
   enum status status = collective_run(cluster, slice, &run, 1, &options, diags, NULL, &result);
   free(members);

@@ -49,6 +49,12 @@ enum status group_shape_of(const struct hw_cluster *cluster, const struct hw_sli
  * repeated over the slice. What generators and closed-form tests use. */
 void group_shape_strided(const struct hw_cluster *cluster, const struct hw_slice *slice, uint64_t size, uint64_t stride,
                          struct group_shape *shape);
+/* True when the group goes along a dimension whose rings the slice is too small to close: there is no link from the last device
+ * to the first, and what would go round runs as on a line. Two members have no use for it. */
+static inline bool group_shape_is_open(const struct hw_cluster *cluster, const struct hw_slice *slice,
+                                       const struct group_shape *shape, uint32_t d) {
+  return cluster->dimensions[d].fabric == HW_FABRIC_RING && !slice->wraps[d] && shape->extent[d] > 2;
+}
 
 /* ---- constants ---- */
 

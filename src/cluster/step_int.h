@@ -58,6 +58,9 @@ enum status step_network_price(struct step_network *network, const struct work_g
 /* Index of the price of a point-to-point message to the device `distance` numbers further on. */
 enum status step_network_message(struct step_network *network, uint64_t bytes, uint64_t distance, uint32_t *price);
 
+/* Notes in the result: axes of the slice that collectives go along and whose rings are open. */
+enum status step_network_note(const struct step_network *network, struct step_result *result);
+
 /* ---- one graph on one device ---- */
 
 struct step_lane_row {

@@ -1,6 +1,7 @@
 /* Prices of a step's collectives: how their groups lie in the slice, once per different list, and their time, once per
  * different request. Also what communication takes from compute. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cluster/step_int.h"
@@ -224,4 +225,28 @@ enum status step_network_message(struct step_network *network, uint64_t bytes, u
   group_shape_strided(network->cluster, network->slice, 2, distance, &shape);
   collective_request_of(&send, &shape, &request);
   return price_of(network, &request, price);
+}
+
+enum status step_network_note(const struct step_network *network, struct step_result *result) {
+  for (uint32_t d = 0; d < network->cluster->dimension_count; d++) {
+    uint32_t count = 0;
+    for (size_t i = 0; i < network->prices.count; i++) {
+      const struct step_price *price = &network->prices.data[i];
+      count += price->result.sent_bytes[d] > 0
+               && group_shape_is_open(network->cluster, network->slice, &price->request.shape, d);
+    }
+    char text[200];
+    snprintf(
+        text, sizeof text,
+        "the slice is open along %.40s (%u devices): no link joins the last to the first, so that rings over it run "
+        "as lines; %u sort%s of collectives go%s along it",
+        network->cluster->dimensions[d].name, network->slice->size[d], count, count == 1 ? "" : "s",
+        count == 1 ? "es" : "");
+    char *kept = count > 0 ? arena_strndup(&result->arena, text, strlen(text)) : NULL;
+    struct work_note note = {.id = DIAG_W0505_OPEN_AXIS, .text = kept, .count = count};
+    if (count > 0 && (kept == NULL || !vec_push(&result->notes, note))) {
+      return STATUS_MEMORY;
+    }
+  }
+  return STATUS_OK;
 }

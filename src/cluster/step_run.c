@@ -291,6 +291,7 @@ static enum status run(struct step_runner *r) {
   set_interval(r);
   uint64_t gathered_bytes = (uint64_t)result->memory.buffer_bytes;
   step_memory_of(r->program, &r->network, is_whole(r->program) ? NULL : &r->pipeline, gathered_bytes, &result->memory);
+  STATUS_TRY(step_network_note(&r->network, result));
   return r->options->keep_spans ? step_put_spans(r) : STATUS_OK;
 }
 

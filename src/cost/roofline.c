@@ -159,6 +159,7 @@ void roofline_task_estimate(const struct roofline_chip *rc, const struct work_gr
                                                 : roofline_fitted_pass(rc, graph, task, &traffic, out);
   if (!is_fitted) {
     double launches = 1 + (is_product ? add_matrix(rc, graph, task, &load, out) : 0);
+    roofline_narrow_heads(rc, graph, task, out);
     out->result.resource_s[WORK_BOUND_LAUNCH] = rc->launch_s * launches;
     out->result.time_s = slowest_resource(&out->result) + rc->launch_s * launches;
     out->interval = rc->unfitted;

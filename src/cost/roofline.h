@@ -5,6 +5,7 @@
 #define RIDGELINE_COST_ROOFLINE_H
 
 #include "cost/cost.h"
+#include "kernel/kernel_convolution.h"
 #include "kernel/kernel_fit.h"
 
 enum { ROOFLINE_TILE_COUNT = 7, ROOFLINE_PARTS_COUNT = 48, ROOFLINE_ATTENTION_FORMATS = 2 };
@@ -153,10 +154,22 @@ struct roofline_fitted {
   struct kernel_shape shape;
   struct roofline_stage_work product;
   bool is_convolution;
+  bool is_implicit; /* a convolution on matrix units of a GPU: `convolution` says which, `shape` is its product */
+  struct kernel_convolution convolution;
+  const struct kernel_constants *alternate; /* of convolutions: the same units, measured in the other 16-bit type */
 };
 /* False when the task is not one matrix product of a type that was measured on the chip or its family. */
 bool roofline_fitted_shape(const struct roofline_chip *rc, const struct work_graph *graph, const struct work_task *task,
                            const struct roofline_traffic *traffic, struct roofline_fitted *out);
+/* Sets the product, and the convolution that it is, of a stage whose constants are chosen. False where convolutions run as
+ * plain products. */
+bool roofline_convolution_shape(const struct roofline_chip *rc, const struct work_graph *graph,
+                                const struct work_stage *stage, struct roofline_fitted *fitted);
+void roofline_convolution_kernel(const struct roofline_chip *rc, const struct roofline_fitted *fitted,
+                                 struct kernel_time *out);
+/* The kernel of such a task alone. */
+void roofline_fitted_kernel(const struct roofline_chip *rc, const struct roofline_fitted *fitted,
+                            struct kernel_time *out);
 /* Times such a task: resources, time, interval. The engines of `out` are filled already. */
 bool roofline_fitted_task(const struct roofline_chip *rc, const struct work_graph *graph, const struct work_task *task,
                           const struct roofline_traffic *traffic, struct roofline_task *out);
@@ -165,6 +178,10 @@ bool roofline_fitted_task(const struct roofline_chip *rc, const struct work_grap
 bool roofline_fitted_pass(const struct roofline_chip *rc, const struct work_graph *graph, const struct work_task *task,
                           const struct roofline_traffic *traffic, struct roofline_task *out);
 
+/* Attention without a measured kernel on a systolic array: heads are the depth or the width of all its products, forward and
+ * backward, and one narrower than the array leaves the rest of it idle. */
+void roofline_narrow_heads(const struct roofline_chip *rc, const struct work_graph *graph, const struct work_task *task,
+                           struct roofline_task *out);
 /* The same for attention, forward and backward. False when the task is none or no such kernel was measured. */
 bool roofline_fitted_attention(const struct roofline_chip *rc, const struct work_graph *graph,
                                const struct work_task *task, const struct roofline_traffic *traffic,

@@ -104,6 +104,19 @@ static bool read_shape(const struct roofline_chip *rc, const struct work_graph *
   return true;
 }
 
+void roofline_narrow_heads(const struct roofline_chip *rc, const struct work_graph *graph, const struct work_task *task,
+                           struct roofline_task *out) {
+  const struct work_stage *scores = task->kind == WORK_ATTENTION ? scores_of(graph, task) : NULL;
+  if (scores == NULL || !(rc->array_columns > 1)) {
+    return;
+  }
+  const double depth = (double)graph->axes.data[scores->axis_first + scores->axis_count - 1].extent;
+  const enum dtype dtype = rc->matrix_as[graph->ops.data[scores->op_first].dtype];
+  const double rate = rc->hw->matrix_flops[dtype] * fmin(1, depth / rc->array_columns);
+  double *matrix_s = &out->result.resource_s[WORK_BOUND_MATRIX];
+  *matrix_s = rate > 0 ? fmax(*matrix_s, matrix_flops(graph, task) / rate) : *matrix_s;
+}
+
 bool roofline_fitted_attention(const struct roofline_chip *rc, const struct work_graph *graph,
                                const struct work_task *task, const struct roofline_traffic *traffic,
                                struct roofline_task *out) {

@@ -92,7 +92,7 @@ static void put_fitted(const struct roofline_chip *rc, const struct roofline_fit
   const struct kernel_gemm *gemm = &fitted->shape.gemm;
   const struct kernel_constants *constants = fitted->constants;
   struct kernel_time time;
-  constants->model->time(rc->hw, &fitted->shape, constants->values, &time);
+  roofline_fitted_kernel(rc, fitted, &time);
   strbuf_printf(out, "  gemm      batch %.0f m %.0f n %.0f k %.0f, %s", gemm->batch, gemm->m, gemm->n, gemm->k,
                 dtype_name(fitted->product.wanted));
   if (fitted->product.runs_as != fitted->product.wanted) {

@@ -92,8 +92,13 @@ bool roofline_fitted_shape(const struct roofline_chip *rc, const struct work_gra
       .format = (enum kernel_format)(out->constants - rc->gemm),
       .gemm = {(double)gemm.batch * out->product.passes, (double)gemm.m, (double)gemm.n, (double)gemm.k},
   };
+  out->is_implicit = false;
+  out->alternate = NULL;
+  if (out->is_convolution) {
+    (void)roofline_convolution_shape(rc, graph, stage, out);
+  }
   double share = out->product.flop_count / kernel_flops(&out->shape);
-  if (share < 1) { /* taps on padding and on the zeros of dilation are skipped */
+  if (!out->is_implicit && share < 1) { /* taps on padding and on the zeros of dilation are skipped */
     out->shape.gemm.k = fmax(1, out->shape.gemm.k * share);
   }
   set_traffic(&out->shape, traffic->off_chip_bytes, traffic->cache_bytes);
@@ -126,6 +131,15 @@ static void set_evidence(const struct roofline_chip *rc, const struct roofline_f
   out->is_fitted = !out->is_inherited;
 }
 
+void roofline_fitted_kernel(const struct roofline_chip *rc, const struct roofline_fitted *fitted,
+                            struct kernel_time *out) {
+  if (fitted->is_implicit) {
+    roofline_convolution_kernel(rc, fitted, out);
+  } else {
+    fitted->constants->model->time(rc->hw, &fitted->shape, fitted->constants->values, out);
+  }
+}
+
 bool roofline_fitted_task(const struct roofline_chip *rc, const struct work_graph *graph, const struct work_task *task,
                           const struct roofline_traffic *traffic, struct roofline_task *out) {
   struct roofline_fitted fitted;
@@ -133,7 +147,7 @@ bool roofline_fitted_task(const struct roofline_chip *rc, const struct work_grap
     return false;
   }
   struct kernel_time time;
-  fitted.constants->model->time(rc->hw, &fitted.shape, fitted.constants->values, &time);
+  roofline_fitted_kernel(rc, &fitted, &time);
   double *resource_s = out->result.resource_s;
   resource_s[WORK_BOUND_MATRIX] = time.matrix_s;
   resource_s[WORK_BOUND_VECTOR] += time.vector_s;

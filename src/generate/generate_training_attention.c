@@ -303,7 +303,8 @@ void training_flash_backward(struct training *t, const struct training_node *nod
   if (numbers[2] != 0) {
     give_back(t, node, results[0], results[1], true);
   } else {
-    training_add_gradient(t, node, 0, results[0]);
+    /* queries, keys and values are views of one product: its gradient is theirs, joined */
+    training_add_gradient(t, node, 0, training_eager_copy(t, results[0], 1));
   }
 }
 

@@ -33,7 +33,7 @@ void training_norm_backward(struct training *t, const struct training_node *node
 /* ---- linear layers ----
  * Rows [rows, in], or of experts [experts, rows, in], by a weight [(experts,) in, out]. Quantised: input 1 is the scale. */
 
-/* Product of two quantised operands. */
+/* Product of two quantised operands: x and y, then their scales. */
 static struct ir_value scaled_product(struct training *t, struct ir_value x, uint32_t x_axis, struct ir_value y,
                                       uint32_t y_axis, uint32_t batch, struct ir_value x_scale, struct ir_value y_scale,
                                       enum dtype dtype) {
@@ -41,6 +41,19 @@ static struct ir_value scaled_product(struct training *t, struct ir_value x, uin
   struct ir_value z;
   training_kernel(t, TRAINING_KERNEL_SCALED_PRODUCT, numbers, (struct ir_value[]){x, y, x_scale, y_scale}, 4, &z, 1);
   return z;
+}
+
+/* Forward, with the bias where there is one. */
+static struct ir_value quantised_product(struct training *t, const struct training_node *node, uint32_t batch) {
+  int64_t numbers[4] = {batch + 1, node->is_transposed ? batch + 1 : batch, batch, t->p.compute};
+  struct ir_value operands[5] = {training_input(t, node, 0), {0}, training_input(t, node, 1)}, y;
+  bool has_bias = training_has_weight(node, 1);
+  training_quantised_weight(t, node->weights[0] - 1, &operands[1], &operands[3]);
+  if (has_bias) {
+    operands[4] = training_weight(t, node, 1);
+  }
+  training_kernel(t, TRAINING_KERNEL_SCALED_PRODUCT, numbers, operands, has_bias ? 5 : 4, &y, 1);
+  return y;
 }
 
 void training_quantise(struct training *t, const struct training_node *node) {
@@ -60,15 +73,11 @@ static bool is_quantised(const struct training_node *node) {
 }
 
 void training_linear(struct training *t, const struct training_node *node) {
-  struct ir_value x = training_input(t, node, 0), y, weight, scale;
+  struct ir_value x = training_input(t, node, 0), y;
   uint32_t batch = generate_shape_of(&t->b, x).rank - 2;
   uint32_t contracted = node->is_transposed ? batch + 1 : batch;
   if (is_quantised(node)) {
-    training_quantised_weight(t, node->weights[0] - 1, &weight, &scale);
-    y = scaled_product(t, x, batch + 1, weight, contracted, batch, training_input(t, node, 1), scale, t->p.compute);
-    y = training_has_weight(node, 1)
-            ? generate_binary_along(&t->b, IR_OP_ADD, y, training_weight(t, node, 1), AXES(batch + 1))
-            : y;
+    y = quantised_product(t, node, batch);
   } else if (training_has_weight(node, 1)) {
     int64_t numbers[4] = {contracted};
     struct ir_value operands[3] = {x, training_weight(t, node, 0), training_weight(t, node, 1)};

@@ -200,6 +200,8 @@ typedef void (*training_kernel_function)(const struct training *t, struct genera
  * NULL = zeros. */
 void training_kernel(struct training *t, enum training_kernel kernel, const int64_t *numbers,
                      const struct ir_value *operands, uint32_t count, struct ir_value *results, uint32_t result_count);
+/* x, read and written `times` times over where plain PyTorch does so; x itself in other frameworks. */
+struct ir_value training_eager_copy(struct training *t, struct ir_value x, uint32_t times);
 #define TRAINING_KERNEL(id, name, function, eager)                                                                     \
   void function(const struct training *t, struct generate_builder *b, const int64_t *numbers,                          \
                 const struct ir_value *operands, uint32_t count, struct ir_value *results);

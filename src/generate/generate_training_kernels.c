@@ -27,8 +27,9 @@ static bool is_composite(const struct training *t, enum training_kernel kernel) 
     return true;
   case GENERATE_EAGER:
     return kernels[kernel].in_eager;
-  case GENERATE_XLA: /* the compiler fuses; attention is a kernel written by hand */
-    return kernel == TRAINING_KERNEL_FLASH || kernel == TRAINING_KERNEL_FLASH_BACKWARD;
+  case GENERATE_XLA: /* the compiler fuses; attention is a kernel written by hand, rows of experts are gathered in memory */
+    return kernel == TRAINING_KERNEL_FLASH || kernel == TRAINING_KERNEL_FLASH_BACKWARD
+           || (kernel >= TRAINING_KERNEL_PERMUTE && kernel <= TRAINING_KERNEL_UNPERMUTE_BACKWARD);
   }
   return false;
 }
@@ -230,16 +231,36 @@ void training_quantise_kernel(const struct training *t, struct generate_builder 
   results[0] = generate_convert(b, x, t->p.products);
 }
 
-/* (x, weight, scale of x, of weight): the product over axes numbers[0] and [1] after numbers[2] batch axes, in the type
- * numbers[3] */
+/* (x, weight, scale of x, of weight[, bias]): the product over axes numbers[0] and [1] after numbers[2] batch axes, in the
+ * type numbers[3] */
 void training_scaled_product_kernel(const struct training *t, struct generate_builder *b, const int64_t *numbers,
                                     const struct ir_value *operands, uint32_t count, struct ir_value *results) {
   (void)t;
-  (void)count;
   struct ir_value y = generate_dot(b, operands[0], (uint32_t)numbers[0], operands[1], (uint32_t)numbers[1],
                                    (uint32_t)numbers[2], DTYPE_F32);
   y = generate_binary_along(b, IR_OP_MULTIPLY, y, generate_binary(b, IR_OP_MULTIPLY, operands[2], operands[3]), SCALAR);
+  if (count > 4) {
+    y = generate_binary_along(b, IR_OP_ADD, y, generate_convert(b, operands[4], DTYPE_F32), AXES(1));
+  }
   results[0] = generate_convert(b, y, (enum dtype)numbers[3]);
+}
+
+/* x → x: what PyTorch reads and writes once more between two kernels */
+void training_copy_kernel(const struct training *t, struct generate_builder *b, const int64_t *numbers,
+                          const struct ir_value *operands, uint32_t count, struct ir_value *results) {
+  (void)t;
+  (void)numbers;
+  (void)count;
+  results[0] = generate_binary_scalar(b, IR_OP_MULTIPLY, operands[0], 1);
+}
+
+struct ir_value training_eager_copy(struct training *t, struct ir_value x, uint32_t times) {
+  for (uint32_t i = 0; i < times && t->p.framework == GENERATE_EAGER; i++) {
+    struct ir_value y;
+    training_kernel(t, TRAINING_KERNEL_COPY, NULL, &x, 1, &y, 1);
+    x = y;
+  }
+  return x;
 }
 
 void training_bias_gradient_kernel(const struct training *t, struct generate_builder *b, const int64_t *numbers,

@@ -263,6 +263,14 @@ static uint32_t latent_heads(struct lister *l, uint32_t x) {
              rows_of(t->tokens, h.queries + h.keys + h.values));
 }
 
+/* The bias of a layer whose product no tensor rank sums, added in the product as PyTorch does. Megatron leaves it to the
+ * kernel that follows, and so does whoever has a sum over tensor ranks before it. NOTHING then. */
+static uint32_t eager_bias(struct lister *l, int64_t columns, unsigned flags, const char *name) {
+  const struct training *t = l->t;
+  bool is_here = t->p.framework == GENERATE_EAGER && t->model.biases && t->p.tensor == 1;
+  return is_here ? add_weight(l, SHAPE(columns), flags, name) : NOTHING;
+}
+
 static uint32_t attention(struct lister *l, uint32_t x) {
   struct training *t = l->t;
   struct training_heads h = training_heads_of(t);
@@ -282,7 +290,8 @@ static uint32_t attention(struct lister *l, uint32_t x) {
     (void)add_output(t, DTYPE_F32, SHAPE(h.sequences, h.kv, h.group, t->positions));
   }
   uint32_t out = add_weight(l, SHAPE(contexts, t->model.hidden), CUT | PRODUCT, "out");
-  return gather_sum(l, linear(l, x, out, NOTHING, rows_of(t->tokens, t->model.hidden)));
+  uint32_t bias = eager_bias(l, t->model.hidden, 0, "out_bias");
+  return gather_sum(l, linear(l, x, out, bias, rows_of(t->tokens, t->model.hidden)));
 }
 
 /* Up, activation, down, of `ffn` columns in all, before the sum over tensor ranks. */
@@ -291,14 +300,17 @@ static uint32_t dense_ffn(struct lister *l, uint32_t x, int64_t ffn, const char 
   int64_t width = ffn / t->p.tensor, up = t->model.gated_ffn ? 2 * width : width;
   char name[40];
   uint32_t bias = NOTHING, weight = add_weight(l, SHAPE(t->model.hidden, up), CUT | PRODUCT, up_name);
-  if (t->model.biases) {
-    snprintf(name, sizeof name, "%s_bias", up_name);
+  snprintf(name, sizeof name, "%s_bias", up_name);
+  uint32_t own = eager_bias(l, up, CUT, name);
+  if (t->model.biases && own == NOTHING) {
     bias = add_weight(l, SHAPE(up), CUT, name);
   }
-  x = linear(l, x, weight, NOTHING, rows_of(t->tokens, up));
+  x = linear(l, x, weight, own, rows_of(t->tokens, up));
   x = add(l, TRAINING_NODE_ACTIVATION, INPUTS(x), ONE(bias), t->p.compute, rows_of(t->tokens, width));
   weight = add_weight(l, SHAPE(width, t->model.hidden), CUT | PRODUCT, down_name);
-  return linear(l, x, weight, NOTHING, rows_of(t->tokens, t->model.hidden));
+  snprintf(name, sizeof name, "%s_bias", down_name);
+  own = eager_bias(l, t->model.hidden, 0, name);
+  return linear(l, x, weight, own, rows_of(t->tokens, t->model.hidden));
 }
 
 static uint32_t expert_ffn(struct lister *l, uint32_t x) {
@@ -330,7 +342,8 @@ static uint32_t expert_ffn(struct lister *l, uint32_t x) {
 static uint32_t residual(struct lister *l, uint32_t x, uint32_t y, const char *name) {
   struct training *t = l->t;
   uint32_t bias = NOTHING;
-  if (t->model.biases && name != NULL) {
+  bool is_in_product = t->p.framework == GENERATE_EAGER && t->p.tensor == 1;
+  if (t->model.biases && name != NULL && !is_in_product) {
     bias = add_weight(l, SHAPE(t->model.hidden), t->rows < t->tokens ? PARTIAL : 0, name);
   }
   struct generate_shape shape = rows_of(t->rows, t->model.hidden);

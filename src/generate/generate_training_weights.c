@@ -252,9 +252,16 @@ static struct training_exchange scatter_of(const struct training *t, const struc
                                     .sum = IR_OP_ADD};
 }
 
+/* Passes of PyTorch's FSDP over a gradient before its exchange: parameters are views of a flat one, so that gradients are
+ * joined (and cast to the type of the exchange), then divided by the ranks (_runtime_utils.py, _post_backward_hook). */
+enum { FLAT_GRADIENT_PASSES = 2 };
+
 static void scatter_gradient(struct training *t, uint32_t i) {
   struct training_weight *weight = weight_at(t, i);
   struct training_exchange e = scatter_of(t, weight);
+  if (t->p.sharded >= GENERATE_SHARD_GRADIENTS && weight->shape.rank > 1) {
+    weight->gradient = training_eager_copy(t, weight->gradient, FLAT_GRADIENT_PASSES);
+  }
   if (t->p.overlap_gradients) {
     weight->pending = training_exchange_start(t, &e, &weight->gradient, 1);
   } else {

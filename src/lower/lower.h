@@ -78,5 +78,7 @@ struct lower_collective_report {
 enum status lower_collectives(const struct work_graph *graph, const struct lower_collective_options *options,
                               struct lower_collective_report *report, struct work_graph **rewritten);
 void lower_collective_counts(const struct work_graph *graph, struct lower_collective_count *count);
+/* True when some collective of the program has a start and a done of its own. */
+bool lower_starts_collectives(const struct work_graph *graph);
 
 #endif

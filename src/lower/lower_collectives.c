@@ -158,14 +158,14 @@ static enum status rewrite_program(const struct work_graph *graph, const struct 
   return STATUS_OK;
 }
 
-static bool starts_apart(const struct work_graph *graph) {
+bool lower_starts_collectives(const struct work_graph *graph) {
   for (size_t i = 0; i < graph->collectives.count; i++) {
     if ((graph->collectives.data[i].flags & WORK_COLLECTIVE_ASYNC) != 0) {
       return true;
     }
   }
   for (size_t i = 0; i < graph->subgraphs.count; i++) {
-    if (starts_apart(graph->subgraphs.data[i])) {
+    if (lower_starts_collectives(graph->subgraphs.data[i])) {
       return true;
     }
   }
@@ -184,18 +184,20 @@ enum status lower_collectives(const struct work_graph *graph, const struct lower
   struct lower_collective_report unused, *to = report != NULL ? report : &unused;
   memset(to, 0, sizeof *to);
   *rewritten = NULL;
-  to->is_as_written = starts_apart(graph);
+  to->is_as_written = lower_starts_collectives(graph);
   lower_collective_counts(graph, &to->before);
-  const bool is_single = options->creates_reduce_scatters || options->removes_duplicates;
-  struct work_graph *first = NULL;
-  STATUS_TRY(
-      rewrite_program(graph, options, to, is_single && !to->is_as_written ? lower_rewrite_single : keep_all, &first));
+  const bool is_single = !to->is_as_written && (options->creates_reduce_scatters || options->removes_duplicates);
+  const bool is_combined = !to->is_as_written && options->combines;
+  struct work_graph *single = NULL; /* what only combines needs no copy in between */
+  if (is_single || !is_combined) {
+    STATUS_TRY(rewrite_program(graph, options, to, is_single ? lower_rewrite_single : keep_all, &single));
+  }
   enum status status = STATUS_OK;
-  if (options->combines && !to->is_as_written) {
-    status = rewrite_program(first, options, to, lower_rewrite_combine, rewritten);
-    work_graph_free(first);
+  if (is_combined) {
+    status = rewrite_program(single != NULL ? single : graph, options, to, lower_rewrite_combine, rewritten);
+    work_graph_free(single);
   } else {
-    *rewritten = first;
+    *rewritten = single;
   }
   if (status == STATUS_OK) {
     lower_collective_counts(*rewritten, &to->after);

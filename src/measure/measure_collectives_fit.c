@@ -273,6 +273,7 @@ static void start_from(const char *family, struct collective_family_fit *fit) {
   } starts[] = {{COLLECTIVE_COPY, 2},
                 {COLLECTIVE_DIRECT_COPY, 2},
                 {COLLECTIVE_NVLS_LATENCY, 60e-6},
+
                 {COLLECTIVE_NVLS_EFFICIENCY, 0.6},
                 {COLLECTIVE_SIMPLE_START, 20e-6},
                 {COLLECTIVE_LL128_START, 2e-6},
@@ -348,7 +349,9 @@ bool collective_is_nvlink_machine(const struct collective_machine *machine) {
 
 static bool is_other_machine(const struct measured_collective *row, const void *left_out) {
   const struct collective_machine *machine = &collective_machines[row->machine];
-  return collective_is_nvlink_machine(machine) && strcmp(machine->cluster, left_out) != 0;
+  /* racks of 72 are no example of the nodes of 8 that were not measured */
+  bool is_rack = ((const char *)left_out)[0] == '\0' && strcmp(machine->family, "nvl72") == 0;
+  return collective_is_nvlink_machine(machine) && !is_rack && strcmp(machine->cluster, left_out) != 0;
 }
 
 /* Of the others, those whose links are as fast: the same generation. */

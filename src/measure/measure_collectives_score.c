@@ -20,7 +20,9 @@ static double moved_bytes(const struct measured_collective *row) {
 
 /* Least squares of relative errors, on train rows; both at least zero. */
 static struct line fit_line(const struct measured_collectives *all, size_t machine, enum work_collective_kind kind) {
+  enum { LEAST_ROWS = 4 };
   double aa = 0, ab = 0, bb = 0, a = 0, b = 0;
+  size_t count = 0;
   for (size_t i = 0; i < all->rows.count; i++) {
     const struct measured_collective *row = &all->rows.data[i];
     if (row->is_test || row->machine != machine || row->request.kind != kind) {
@@ -30,8 +32,12 @@ static struct line fit_line(const struct measured_collectives *all, size_t machi
     aa += u * u;
     ab += u * v;
     bb += v * v;
+    count++;
     a += u;
     b += v;
+  }
+  if (count < LEAST_ROWS) {
+    return (struct line){(double)NAN, (double)NAN};
   }
   double determinant = aa * bb - ab * ab;
   struct line line = {0, 0};

@@ -92,8 +92,8 @@ void collectives_write_text(const struct measured_collectives *all, const struct
                             const struct collective_harness *harness, struct strbuf *out) {
   strbuf_puts(
       out, "Collectives: mean error in percent on sizes that no constant has seen (2c: two constants per machine and "
-           "operation,\nfitted on the same train rows; unseen: constants of the other NVLink machines; * nothing "
-           "fitted, all rows)\n\n");
+           "operation,\nfitted on the same train rows; unseen: constants of the other NVLink machines; * scored "
+           "only, all rows)\n\n");
   strbuf_printf(out, "%-14s %-22s %-14s %6s %8s %8s %8s %8s %8s %8s %8s %8s %8s\n", "table", "cluster", "operation",
                 "rows", "< 64 KB", "< 1 MB", "< 64 MB", "larger", ">= 1 MB", "all", "2c 1 MB", "2c all", "unseen");
   for (size_t i = 0; i < scores->cells.count; i++) {

@@ -54,7 +54,8 @@ static void put_tables(const struct measured_collectives *all, const char *famil
 
 static void put_family(const struct collective_family *family, const struct collective_family_fit *fit,
                        const struct measured_collectives *all, struct strbuf *out) {
-  strbuf_printf(out, "# Written by `ridgeline calibrate --collectives`; docs/collectives.md explains it.\nid: %s\n",
+  strbuf_printf(out,
+                "# Written by `ridgeline calibrate --class collectives`; docs/collectives.md explains it.\nid: %s\n",
                 family->file);
   if (family->inherits[0] != '\0') {
     strbuf_printf(out, "inherit: %s\n", family->inherits);
@@ -93,11 +94,11 @@ enum status collective_fit_write(const struct collective_fit *fit, const struct 
 }
 
 void collective_fit_print(const struct collective_fit *fit, struct strbuf *out) {
-  strbuf_printf(out, "%-32s %-8s", "constant", "unit");
+  strbuf_printf(out, "%-38s %-8s", "constant", "unit");
   for (size_t f = 0; f < fit->count; f++) {
     strbuf_printf(out, " %10s", fit->families[f].name);
   }
-  strbuf_printf(out, "\n%-32s %-8s", "rows", "");
+  strbuf_printf(out, "\n%-38s %-8s", "rows", "");
   for (size_t f = 0; f < fit->count; f++) {
     strbuf_printf(out, " %10zu", fit->families[f].rows);
   }
@@ -109,7 +110,7 @@ void collective_fit_print(const struct collective_fit *fit, struct strbuf *out) 
     if (!is_used) {
       continue;
     }
-    strbuf_printf(out, "\n%-32s %-8s", names[i].key, names[i].unit);
+    strbuf_printf(out, "\n%-38s %-8s", names[i].key, names[i].unit);
     for (size_t f = 0; f < fit->count; f++) {
       char text[40] = "-";
       if (fit->families[f].is_fitted[i]) {

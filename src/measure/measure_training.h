@@ -12,10 +12,18 @@
 #include "hw/hw.h"
 #include "io/csv.h"
 #include "measure/score.h"
+#include "work/work_result.h"
 
 /* ---- facts ---- */
 
 enum { TRAINING_VARIANT_MAX = 3 };
+
+/* Where the scale of a narrow operand comes from. */
+enum training_scaling {
+  TRAINING_CURRENT_SCALING, /* its greatest value */
+  TRAINING_DELAYED_SCALING, /* greatest values of steps before */
+  TRAINING_BLOCK_SCALING /* the greatest value of each block (microscaling formats) */
+};
 
 /* How a table's runs were made, by a part of the text in its column `source`. */
 struct training_source {
@@ -26,9 +34,27 @@ struct training_source {
   enum generate_recompute recompute; /* where the column is blank */
   enum dtype compute, products; /* where the precision is blank; products NONE = compute */
   enum dtype gradients; /* of the exchange, unless the precision says otherwise */
+  double dropout; /* of embeddings, branches and scores while training */
   double host_s; /* of the host per kernel that it starts; 0 where a compiled program or a CUDA graph runs */
   /* Most that its attention kernels reach of the matrix rate, on Ampere and on Hopper; 0 = as fast as the kernel model. */
   double attention_share, attention_share_hopper;
+  /* The same of its large matrix products, where its library or data make them slower than those of the kernel tables. */
+  double product_share, product_share_hopper;
+  /* Most that its passes over memory reach of the off-chip bandwidth on Ampere: element by element, and with sums along rows. */
+  double pass_share, row_share;
+  /* The same of products of many small experts, with sorting and gathering of their rows, of the rate of the type that is
+   * computed in: narrower operands leave the tiles, the sorting and the rows in memory as they are. */
+  double grouped_share;
+  double logit_bytes; /* of off-chip memory per logit and micro-batch for metrics of its trainer, beside the loss */
+  /* Most that its attention kernels reach in the backward pass, on Hopper; of Blackwell's rate in the forward pass, and the
+   * backward pass in its proportion; 0 = as fast as the kernel model. */
+  double backward_share_hopper, attention_share_blackwell;
+  /* With experts, instead of host_s: of the host per product of one expert, and per other kernel and cast of one expert; 0 =
+   * all of a step is one CUDA graph. */
+  double expert_host_s, layer_host_s;
+  uint8_t scaling; /* enum training_scaling, where the precision does not say */
+  bool casts_twice; /* narrow operands are made for the forward and for the backward product (Transformer Engine) */
+  bool exchanges_inside; /* between tensor ranks in products and between context ranks in attention, part by part */
   bool sends_once; /* a token that several experts of one node get is sent there once (DeepEP, HybridEP) */
   bool is_causal_half; /* its attention kernel skips the masked half */
   bool counts_causal; /* its FLOPs count attention as half */
@@ -57,6 +83,9 @@ struct training_facts {
   uint32_t ffn; /* of one expert, or where the column is blank */
   uint32_t experts, experts_per_token, shared_ffn, dense_layers, dense_ffn;
   uint32_t window; /* of every other layer */
+  bool head_norms; /* as in struct generate_model, and the next four */
+  uint32_t query_rank, kv_rank, rope_size, value_size;
+  uint32_t more_layers; /* that predict further tokens */
   uint32_t sequence; /* where the column is blank */
   uint32_t sequences_per_device; /* where no batch is stated */
   const char *unsupported; /* why the generators have no such model; NULL = they have */
@@ -76,14 +105,19 @@ struct training_hardware {
 /* What a published recipe sets for a model on a system and the columns do not say. */
 struct training_recipe {
   const char *system, *model; /* label; beginning of the name as in training_facts */
+  const char *precision; /* only rows whose column says this; NULL = all */
+  const char *recompute; /* in place of a blank column; NULL = as the source */
   enum dtype products; /* NONE: as the column */
   uint32_t tensor; /* 0 = as the column */
-  double capacity; /* tokens that experts compute over those they get (dropping routers pad); 0 = 1 */
+  /* Tokens that experts compute over those they get: routers that drop pad, and move rows by products with one-hot masks; 0 =
+   * 1, and rows are gathered. */
+  double capacity;
 };
 
 struct training_precision {
   const char *text;
   enum dtype compute, products, gradients; /* NONE: as the source */
+  uint8_t scaling; /* enum training_scaling; CURRENT: as the source */
 };
 
 extern const struct training_source training_sources[]; /* each ends with a row without a match */
@@ -95,7 +129,7 @@ extern const struct training_precision training_precisions[];
 const struct training_source *training_source_find(const char *text);
 const struct training_facts *training_facts_find(const char *model);
 const struct training_hardware *training_hardware_find(const char *name);
-const struct training_recipe *training_recipe_find(const char *system, const char *model);
+const struct training_recipe *training_recipe_find(const char *system, const char *model, const char *precision);
 const struct training_precision *training_precision_find(const char *text);
 
 /* ---- rows ---- */
@@ -160,6 +194,7 @@ struct training_row {
   const struct training_source *source;
   const struct training_hardware *hardware;
   struct generate_model architecture;
+  uint8_t scaling; /* enum training_scaling */
   struct generate_training training;
   uint64_t devices;
   enum training_metric metric; /* the value that is used */
@@ -199,5 +234,12 @@ double training_active_parameters(const struct generate_model *model);
 /* FLOPs of one step of all devices: 6 per active parameter and token, and attention's products, whole or the causal half. */
 double training_flops(const struct generate_model *model, const struct generate_training *training,
                       bool is_causal_half);
+
+/* ---- Transformer Engine: measure_training_engine.c ---- */
+/* What its kernels take beside those of the generated step, into times and exchanges of one part. */
+void training_engine(const struct training_row *row, const struct hw_chip *chip, struct work_graph *graph,
+                     struct work_graph_result *times);
+/* Seconds of the host to start the task's kernels. */
+double training_host_s(const struct training_row *row, const struct work_graph *graph, const struct work_task *task);
 
 #endif

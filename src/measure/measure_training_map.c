@@ -34,7 +34,7 @@ static bool map_model(struct training_row *row) {
                                    .family = GENERATE_DECODER,
                                    .norm = facts->norm,
                                    .activation = facts->activation,
-                                   .layers = cell(row, TRAINING_LAYERS),
+                                   .layers = cell(row, TRAINING_LAYERS) + facts->more_layers,
                                    .hidden = cell(row, TRAINING_HIDDEN),
                                    .heads = cell(row, TRAINING_HEADS),
                                    .kv_heads = facts->kv_heads ? facts->kv_heads : cell(row, TRAINING_KV_HEADS),
@@ -51,6 +51,11 @@ static bool map_model(struct training_row *row) {
                                    .biases = facts->biases,
                                    .norm_epsilon = 1e-5,
                                    .rope_theta = 1e4,
+                                   .head_norms = facts->head_norms,
+                                   .query_rank = facts->query_rank,
+                                   .kv_rank = facts->kv_rank,
+                                   .rope_size = facts->rope_size,
+                                   .value_size = facts->value_size,
                                    .window = facts->window};
   uint32_t unit = PADDING * degree(row, TRAINING_TP);
   model->kv_heads = model->kv_heads ? model->kv_heads : model->heads;
@@ -78,6 +83,7 @@ static bool map_precision(struct training_row *row) {
   training->products = is_stated ? precision->products : row->source->products;
   training->products = training->products == training->compute ? DTYPE_NONE : training->products;
   training->gradients = precision->gradients != DTYPE_NONE ? precision->gradients : row->source->gradients;
+  row->scaling = precision->scaling != TRAINING_CURRENT_SCALING ? precision->scaling : row->source->scaling;
   return true;
 }
 
@@ -107,6 +113,7 @@ static void map_framework(struct training_row *row) {
     training->recompute =
         strcmp(row->recompute, recomputes[i].text) == 0 ? recomputes[i].recompute : training->recompute;
   }
+  training->dropout = source->dropout;
   training->overlap_gradients = source->overlaps_gradients;
   training->overlap_parameters = source->overlaps_parameters;
   training->overlap_tensor = source->overlaps_tensor;
@@ -143,6 +150,20 @@ static bool map_batch(struct training_row *row) {
   }
   training->global_batch = (uint32_t)batch;
   return true;
+}
+
+/* All four degrees are stated: they say how many devices a replica set has, also where a table's column of devices is a multiple
+ * of that (NeMo's long sequences on B200: four times as many in all rows, which leaves more ranks than sequences). */
+static void map_devices(struct training_row *row) {
+  const enum training_cell degrees[] = {TRAINING_TP, TRAINING_PP, TRAINING_DP, TRAINING_CP};
+  double stated = 1;
+  for (size_t i = 0; i < sizeof degrees / sizeof degrees[0]; i++) {
+    stated *= row->cells[degrees[i]];
+  }
+  if (stated >= 1 && stated < (double)row->devices && fmod((double)row->devices, stated) == 0) {
+    row->devices = (uint64_t)stated;
+    row->note = "devices are the product of the degrees";
+  }
 }
 
 /* Degrees of parallelism. The data-parallel degree is what the others leave of the devices; columns that say otherwise are
@@ -210,9 +231,18 @@ static bool map_parts(struct training_row *row) {
   return true;
 }
 
+static double attention_parameters(const struct generate_model *model) {
+  double hidden = model->hidden, heads = model->heads, queries = heads * model->head_size;
+  if (model->kv_rank > 0) { /* arXiv 2405.04434, section 2.1 */
+    double down = model->query_rank + model->kv_rank + model->rope_size, rank = model->kv_rank;
+    double keys = heads * (model->head_size - model->rope_size), values = heads * model->value_size;
+    return hidden * down + model->query_rank * queries + rank * (keys + values) + values * hidden;
+  }
+  return 2 * hidden * queries + 2 * hidden * (double)model->head_size * model->kv_heads;
+}
+
 double training_active_parameters(const struct generate_model *model) {
-  double hidden = model->hidden, heads = (double)model->head_size * model->heads;
-  double attention = 2 * hidden * heads + 2 * hidden * (double)model->head_size * model->kv_heads;
+  double hidden = model->hidden, attention = attention_parameters(model);
   double column = (model->gated_ffn ? 3 : 2) * hidden; /* of a feed-forward part */
   double ffn = column * model->ffn, dense = ffn;
   if (model->experts > 0) {
@@ -234,19 +264,22 @@ double training_flops(const struct generate_model *model, const struct generate_
 
 /* What a published recipe sets beside the columns. */
 static void map_recipe(struct training_row *row) {
-  const struct training_recipe *recipe = training_recipe_find(row->hardware->label, row->model);
+  const struct training_recipe *recipe = training_recipe_find(row->hardware->label, row->model, row->precision);
   if (!recipe) {
     return;
   }
   row->training.products = recipe->products != DTYPE_NONE ? recipe->products : row->training.products;
   row->cells[TRAINING_TP] = recipe->tensor > 0 ? recipe->tensor : row->cells[TRAINING_TP];
+  row->recompute = recipe->recompute && row->recompute[0] == '\0' ? recipe->recompute : row->recompute;
 }
 
-/* Experts that compute more than they get are as much wider: products and weights grow, useful FLOPs do not. */
+/* Experts that compute more than they get are as much wider: products and weights grow, useful FLOPs do not. So are those
+ * whose rows come and go by one-hot masks over a sequence: 4 S H FLOPs a row, where a column of a gated expert is 6 H. */
 static void map_capacity(struct training_row *row) {
-  const struct training_recipe *recipe = training_recipe_find(row->hardware->label, row->model);
+  const struct training_recipe *recipe = training_recipe_find(row->hardware->label, row->model, row->precision);
   if (recipe && recipe->capacity > 0 && row->architecture.experts > 0) {
-    row->architecture.ffn = (uint32_t)(row->architecture.ffn * recipe->capacity);
+    double masks = (row->architecture.gated_ffn ? 4.0 / 6 : 1) * row->training.sequence;
+    row->architecture.ffn = (uint32_t)((row->architecture.ffn + masks) * recipe->capacity);
   }
 }
 
@@ -259,7 +292,8 @@ static void map_value(struct training_row *row) {
       [TRAINING_FLOPS] = row->model_flops,
   };
   double value = row->values[row->metric];
-  row->measured_s = row->metric == TRAINING_STEP_TIME ? value : amounts[row->metric] / value;
+  double used = row->cells[TRAINING_DEVICES] / (double)row->devices; /* rates are of all devices of the table */
+  row->measured_s = row->metric == TRAINING_STEP_TIME ? value : amounts[row->metric] / value * used;
 }
 
 void training_map(struct training_row *row) {
@@ -279,6 +313,7 @@ void training_map(struct training_row *row) {
     skip(row, TRAINING_NO_SYSTEM, row->hardware ? row->source_text : row->system);
   } else {
     row->devices = (uint64_t)row->cells[TRAINING_DEVICES];
+    map_devices(row);
     if (map_model(row) && map_precision(row)) {
       map_recipe(row);
       map_framework(row);

@@ -15,13 +15,15 @@ struct job {
   enum status status;
 };
 
-/* The host starts kernels one after the other, `host_s` each, ahead of the device; where the device is faster it waits, and
+/* The host starts kernels one after the other, ahead of the device; where the device is faster it waits, and
  * the wait counts with the task that it ends in. */
-static void wait_for_host(const struct work_graph *graph, struct work_graph_result *times, double host_s) {
+static void wait_for_host(const struct training_row *row, const struct work_graph *graph,
+                          struct work_graph_result *times) {
   double host = 0, device = 0;
-  for (size_t i = 0; i < graph->tasks.count && host_s > 0; i++) {
+  for (size_t i = 0; i < graph->tasks.count; i++) {
+    const struct work_task *task = &graph->tasks.data[i];
     double time_s = times->tasks[i].time_s;
-    host += time_s > 0 || graph->tasks.data[i].collective != 0 ? host_s : 0;
+    host += time_s > 0 || task->collective != 0 ? training_host_s(row, graph, task) : 0;
     if (device < host && time_s > 0) {
       times->tasks[i].time_s += host - device;
       device = host;
@@ -30,26 +32,105 @@ static void wait_for_host(const struct work_graph *graph, struct work_graph_resu
   }
 }
 
-/* Fused attention takes as long as the framework's kernels of its time do. */
-static void limit_attention(const struct work_graph *graph, const struct job *job, struct work_graph_result *times) {
-  const struct training_source *source = job->row->source;
-  double share = hw_chip_is_a(&job->chip, "nvidia_hopper") ? source->attention_share_hopper : source->attention_share;
-  double rate = 0, most = job->row->hardware->attention_flops;
+/* Seconds of a task's matrix operations at a share of the chip's rate. */
+static double matrix_s(const struct work_graph *graph, const struct work_task *task, const struct hw_chip *chip,
+                       double share) {
+  double time_s = 0, rate;
   enum dtype runs_as;
-  if (share > 0 && hw_chip_matrix_rate(&job->chip, job->row->training.compute, &rate, &runs_as)) {
-    most = share * rate;
+  for (uint32_t d = 0; d < task->demand_count && share > 0; d++) {
+    const struct work_demand_entry *entry = &graph->demands.data[task->demand_first + d];
+    if (entry->engine == WORK_ENGINE_MATRIX && hw_chip_matrix_rate(chip, (enum dtype)entry->dtype, &rate, &runs_as)) {
+      time_s += (double)entry->ops / (share * rate);
+    }
   }
-  if (!(most > 0)) {
-    return;
+  return time_s;
+}
+
+/* Of the forward pass's rate in the backward pass of attention: FlashAttention-2 reaches 63 % and 73 % of an A100 (Dao 2023, arXiv
+ * 2307.08691). */
+static const double BACKWARD_SHARE = 0.63 / 0.73;
+enum { MANY_EXPERTS = 32 }; /* between the 8 and 56 that were measured, see MEGABLOX */
+
+/* A product of each of many experts: one of its axes is their number. */
+static bool is_grouped(const struct work_graph *graph, const struct work_task *task, const struct training_row *row) {
+  uint32_t ranks = row->training.expert > 1 ? row->training.expert : 1, experts = row->architecture.experts / ranks;
+  bool is_found = false;
+  for (uint32_t s = 0; s < task->stage_count && row->architecture.experts >= MANY_EXPERTS; s++) {
+    const struct work_stage *stage = &graph->stages.data[task->stage_first + s];
+    for (uint32_t a = 0; a < stage->axis_count && stage->kind == WORK_MATMUL; a++) {
+      const struct work_axis *axis = &graph->axes.data[stage->axis_first + a];
+      is_found |= axis->role == WORK_AXIS_BATCH && axis->extent == (int64_t)experts;
+    }
+  }
+  return is_found;
+}
+
+/* Seconds of a task's matrix operations at a share of the chip's rate in the type that the program computes in. */
+static double grouped_s(const struct work_graph *graph, const struct work_task *task, const struct job *job) {
+  double ops = 0, share = job->row->source->grouped_share, rate;
+  enum dtype runs_as;
+  for (uint32_t d = 0; d < task->demand_count; d++) {
+    const struct work_demand_entry *entry = &graph->demands.data[task->demand_first + d];
+    ops += entry->engine == WORK_ENGINE_MATRIX ? (double)entry->ops : 0;
+  }
+  bool is_limited = share > 0 && hw_chip_matrix_rate(&job->chip, job->row->training.compute, &rate, &runs_as);
+  return is_limited ? ops / (share * rate) : 0;
+}
+
+/* Five products of the shape of the scores, where the forward pass has two. */
+static bool is_attention_backward(const struct work_graph *graph, const struct work_task *task) {
+  const struct work_stage *stage = task->stage_count > 0 ? &graph->stages.data[task->stage_first] : NULL;
+  return stage && stage->op_count > 0 && graph->ops.data[stage->op_first].count > 2;
+}
+
+/* Of cuDNN's kernels; 0 = as fast as the kernel model. */
+static double attention_share(const struct job *job, bool is_backward) {
+  const struct training_source *source = job->row->source;
+  if (hw_chip_is_a(&job->chip, "nvidia_hopper")) {
+    return is_backward ? source->backward_share_hopper : 0;
+  }
+  bool is_blackwell = hw_chip_is_a(&job->chip, "nvidia_blackwell");
+  return is_blackwell ? source->attention_share_blackwell * (is_backward ? BACKWARD_SHARE : 1) : 0;
+}
+
+/* Fused attention and large products take as long as the framework's kernels of its time do. */
+static void limit_matrices(const struct work_graph *graph, const struct job *job, struct work_graph_result *times) {
+  const struct training_source *source = job->row->source;
+  bool is_hopper = hw_chip_is_a(&job->chip, "nvidia_hopper");
+  double attention = is_hopper ? source->attention_share_hopper : source->attention_share, rate = 0;
+  double product = is_hopper ? source->product_share_hopper : source->product_share;
+  enum dtype runs_as;
+  if (job->row->hardware->attention_flops > 0
+      && hw_chip_matrix_rate(&job->chip, job->row->training.compute, &rate, &runs_as)) {
+    attention = job->row->hardware->attention_flops / rate;
   }
   for (size_t i = 0; i < graph->tasks.count; i++) {
     const struct work_task *task = &graph->tasks.data[i];
-    double ops = 0;
-    for (uint32_t d = 0; d < task->demand_count && task->kind == WORK_ATTENTION; d++) {
-      const struct work_demand_entry *entry = &graph->demands.data[task->demand_first + d];
-      ops += entry->engine == WORK_ENGINE_MATRIX ? (double)entry->ops : 0;
+    double share = task->kind == WORK_ATTENTION ? attention : task->kind == WORK_MATMUL ? product : 0;
+    if (task->kind == WORK_ATTENTION && share <= 0) {
+      share = attention_share(job, is_attention_backward(graph, task));
     }
-    times->tasks[i].time_s = fmax(times->tasks[i].time_s, ops / most);
+    times->tasks[i].time_s = fmax(times->tasks[i].time_s, matrix_s(graph, task, &job->chip, share));
+    if (is_grouped(graph, task, job->row)) {
+      times->tasks[i].time_s = fmax(times->tasks[i].time_s, grouped_s(graph, task, job));
+    }
+  }
+}
+
+/* Passes over memory take at least as long as the framework's kernels need for their bytes. */
+static void limit_passes(const struct work_graph *graph, const struct job *job, struct work_graph_result *times) {
+  const struct training_source *source = job->row->source;
+  bool is_measured = hw_chip_is_a(&job->chip, "nvidia_ampere") && job->chip.memory_Bps > 0;
+  for (size_t i = 0; i < graph->tasks.count && is_measured; i++) {
+    const struct work_task *task = &graph->tasks.data[i];
+    enum work_class class_of = work_kind_info((enum work_kind)task->kind)->class_of;
+    double share = class_of == WORK_CLASS_ELEMENTWISE ? source->pass_share
+                   : class_of == WORK_CLASS_REDUCTION ? source->row_share
+                                                      : 0;
+    if (share > 0 && times->tasks[i].time_s > 0) {
+      double bytes = (double)task->read_bytes + (double)task->write_bytes;
+      times->tasks[i].time_s = fmax(times->tasks[i].time_s, bytes / (share * job->chip.memory_Bps));
+    }
   }
 }
 
@@ -75,12 +156,32 @@ static void send_once(const struct job *job, struct work_graph *graph) {
   }
 }
 
-/* What the framework's host and attention kernels of their time cost beside the kernel models. */
+/* Metrics of the trainer follow the forward pass; their time counts with the last task of it or, where a step is one part, of
+ * that. */
+static void add_metrics(const struct job *job, struct program_step *step) {
+  const struct generate_training *t = &job->row->training;
+  struct work_graph_result *times = &step->parts[0].result.root;
+  size_t last = step->parts[0].graph->tasks.count;
+  while (last > 0 && !(times->tasks[last - 1].time_s > 0)) {
+    last--;
+  }
+  if (last > 0 && job->chip.memory_Bps > 0) {
+    double logits = (double)t->micro_batch * t->sequence / t->context * job->row->architecture.vocabulary / t->tensor;
+    times->tasks[last - 1].time_s += logits * job->row->source->logit_bytes / job->chip.memory_Bps;
+  }
+}
+
+/* What the framework's host and kernels of their time cost beside the kernel models. */
 static void change_times(const struct job *job, struct program_step *step) {
+  if (step->part_count > 0) {
+    add_metrics(job, step);
+  }
   for (size_t i = 0; i < step->part_count; i++) {
     send_once(job, step->parts[i].graph);
-    limit_attention(step->parts[i].graph, job, &step->parts[i].result.root);
-    wait_for_host(step->parts[i].graph, &step->parts[i].result.root, job->row->source->host_s);
+    limit_matrices(step->parts[i].graph, job, &step->parts[i].result.root);
+    limit_passes(step->parts[i].graph, job, &step->parts[i].result.root);
+    training_engine(job->row, &job->chip, step->parts[i].graph, &step->parts[i].result.root);
+    wait_for_host(job->row, step->parts[i].graph, &step->parts[i].result.root);
   }
 }
 
@@ -170,6 +271,17 @@ static void scale_rates(struct hw_chip *chip, double factor) {
   }
 }
 
+/* f16 and bf16 have the same bytes and, on chips with both, the same rate. The kernel constants of f16 on A100 come from the
+ * layers of one serving framework: products of the sizes of training that were measured in f16 (measured/llmcompass) come out
+ * a fifth too slow with them, scores of attention three quarters; with those of bf16, 3 and 10 %. */
+static void use_constants_of_bf16(struct generate_training *training, const struct hw_chip *chip) {
+  if (training->compute == DTYPE_F16 && chip->matrix_flops[DTYPE_F16] > 0
+      && chip->matrix_flops[DTYPE_F16] == chip->matrix_flops[DTYPE_BF16]) {
+    training->compute = DTYPE_BF16;
+    training->gradients = training->gradients == DTYPE_F16 ? DTYPE_BF16 : training->gradients;
+  }
+}
+
 static void vary_chip(struct job *job) {
   const struct training_hardware *system = job->row->hardware;
   struct hw_chip *chip = &job->chip;
@@ -179,6 +291,7 @@ static void vary_chip(struct job *job) {
     chip->tdp_W *= system->power_share;
     scale_rates(chip, clock_under_power(system->power_share));
   }
+  use_constants_of_bf16(&job->row->training, chip);
   if (job->row->training.products == DTYPE_I8) { /* bytes either way: the generators have them as f8 */
     chip->matrix_flops[DTYPE_F8E4M3FN] = chip->matrix_flops[DTYPE_I8];
     job->row->training.products = DTYPE_F8E4M3FN;

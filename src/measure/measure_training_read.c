@@ -258,7 +258,7 @@ enum status training_read_vtrain(struct training_rows *rows, const char *path, e
   for (size_t i = 0; i < csv_rows(table) && status == STATUS_OK; i++) {
     struct training_row row = blank_row(which);
     row.model = "vtrain";
-    row.system = "A100-SXM-80GB (Selene)"; /* eight HDR cards per node, like Selene's (vTrain, section IV) */
+    row.system = "A100-SXM-80GB (vTrain)";
     row.precision = "fp16";
     row.source_text = "vtrain";
     row.source = training_source_find(row.source_text);

@@ -201,7 +201,30 @@ static void add_report(struct lower_collective_report *into, const struct lower_
   into->is_as_written = into->is_as_written || single->is_as_written;
 }
 
-/* Unfused graph → as the chip's compiler would run it. */
+/* The program says itself when collectives run: `overlap = "as_written"` in ridgeline.step, or starts and dones. Nobody
+ * rewrites its collectives then. Any other one is a program for XLA, which does. `--overlap` is about the schedule alone. */
+static bool is_as_written(const struct part_builder *b, const struct work_graph *unfused) {
+  return b->out->step.overlap == STEP_OVERLAP_AS_WRITTEN || lower_starts_collectives(unfused);
+}
+
+static enum status fuse(const struct part_builder *b, const struct work_graph *unfused, struct work_graph **fused) {
+  STATUS_TRY(lower_fuse(unfused, b->device, NULL, fused));
+  (*fused)->partitions = unfused->partitions;
+  (*fused)->is_partitioned = unfused->is_partitioned;
+  return STATUS_OK;
+}
+
+static enum status compile_as_written(const struct part_builder *b, const struct work_graph *unfused,
+                                      struct work_graph **compiled) {
+  struct lower_collective_report report = {.is_as_written = true};
+  STATUS_TRY(fuse(b, unfused, compiled));
+  lower_collective_counts(unfused, &report.before);
+  lower_collective_counts(*compiled, &report.after);
+  add_report(&b->out->collectives, &report, &report);
+  return STATUS_OK;
+}
+
+/* Unfused graph → as XLA would run it. */
 static enum status compile(const struct part_builder *b, const struct work_graph *unfused,
                            struct work_graph **compiled) {
   const struct program_step_options *o = b->options;
@@ -213,11 +236,9 @@ static enum status compile(const struct part_builder *b, const struct work_graph
   struct lower_collective_report first = {0}, second = {0};
   struct work_graph *rewritten = NULL, *fused = NULL;
   STATUS_TRY(lower_collectives(unfused, &single, &first, &rewritten));
-  enum status status = lower_fuse(rewritten, b->device, NULL, &fused);
+  enum status status = fuse(b, rewritten, &fused);
   work_graph_free(rewritten);
   if (status == STATUS_OK) {
-    fused->partitions = unfused->partitions;
-    fused->is_partitioned = unfused->is_partitioned;
     status = lower_collectives(fused, &combine, &second, compiled);
     work_graph_free(fused);
   }
@@ -232,6 +253,7 @@ static const struct {
   const char *word;
   enum step_argument is;
 } argument_words[] = {
+    {"boundary", STEP_DATA}, /* "boundary_gradient" comes with a micro-batch */
     {"optimizer", STEP_OPTIMIZER}, {"opt_state", STEP_OPTIMIZER}, {"moment", STEP_OPTIMIZER},
     {"master", STEP_OPTIMIZER},    {"gradient", STEP_GRADIENT},   {"grads", STEP_GRADIENT},
     {"weight", STEP_PARAMETER},    {"param", STEP_PARAMETER},     {"scales.", STEP_PARAMETER},
@@ -280,7 +302,7 @@ static enum status add_part(struct part_builder *b, struct ir_op function, const
   if (b->options->without_fusion || b->device->fusion == HW_FUSION_NONE) {
     STATUS_TRY(lower_fuse(unfused, &(struct hw_chip){.fusion = HW_FUSION_NONE}, NULL, &part->graph));
   } else {
-    STATUS_TRY(compile(b, unfused, &part->graph));
+    STATUS_TRY((is_as_written(b, unfused) ? compile_as_written : compile)(b, unfused, &part->graph));
   }
   STATUS_TRY(name_arguments(b->program->module, function, part));
   STATUS_TRY(b->model->estimate(part->graph, b->device, &b->options->cost, &part->result));

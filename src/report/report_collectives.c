@@ -57,6 +57,20 @@ static void put_row(const struct report_collectives *report, const struct report
   }
 }
 
+static void put_open_axes(const struct report_collectives *report, struct strbuf *out) {
+  struct group_shape shape;
+  group_shape_strided(report->cluster, report->slice, report->ranks, report->stride, &shape);
+  for (uint32_t d = 0; d < report->cluster->dimension_count; d++) {
+    if (group_shape_is_open(report->cluster, report->slice, &shape, d)) {
+      strbuf_printf(
+          out,
+          "%s: the slice is open along %s (%u devices): no link joins the last to the first, so that rings over it "
+          "run as lines.\n",
+          diag_code(DIAG_W0505_OPEN_AXIS), report->cluster->dimensions[d].name, report->slice->size[d]);
+    }
+  }
+}
+
 void report_collectives_text(const struct report_collectives *report, struct strbuf *out) {
   static const char *const headings[] = {"collective", "buffer",  "algorithm", "protocol", "library",
                                          "time",       "launch",  "latency",   "transfer", "buffer/time",
@@ -84,6 +98,7 @@ void report_collectives_text(const struct report_collectives *report, struct str
   strbuf_puts(
       out,
       "\nbuffer: full buffer of a rank. bus: rate of the busiest link (nccl-tests). taken: the library's choice.\n");
+  put_open_axes(report, out);
   if (report->has_events) {
     strbuf_puts(out, "events': time of the same messages on the event-driven network, launch included.\n");
   }

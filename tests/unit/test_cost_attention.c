@@ -124,12 +124,26 @@ static void test_without_a_fit(void **state) {
   assert_true(task.result.time_s > 0 && isfinite(task.result.time_s));
 }
 
+/* A head of 128 on arrays of 256 x 256 uses half of them in every product, forward and backward: at most half the rate of
+ * 2,307 TFLOP/s (MaxText's guide, "Performance configs": such products halve the efficiency); one of 256 may use all. */
+static void test_narrow_heads(void **state) {
+  (void)state;
+  struct shape s = {1, 32, 1, 8192, 8192, 128, triangle(8192), false, "bf16"};
+  for (int backward = 0; backward < 2; backward++) {
+    s.is_backward = backward != 0;
+    s.depth = 128;
+    struct roofline_task narrow = estimate_on("tpu7x", s);
+    assert_true(narrow.result.time_s >= narrow.matrix_flops / (2307e12 / 2) * 0.999);
+    s.depth = 256;
+    struct roofline_task wide = estimate_on("tpu7x", s);
+    assert_true(wide.result.time_s < 1.5 * narrow.result.time_s); /* twice the operations */
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_against_measurements),
-      cmocka_unit_test(test_masks),
-      cmocka_unit_test(test_backward),
-      cmocka_unit_test(test_without_a_fit),
+      cmocka_unit_test(test_against_measurements), cmocka_unit_test(test_masks),        cmocka_unit_test(test_backward),
+      cmocka_unit_test(test_without_a_fit),        cmocka_unit_test(test_narrow_heads),
   };
   return cmocka_run_group_tests(tests, load, release);
 }

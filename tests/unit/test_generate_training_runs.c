@@ -314,6 +314,12 @@ static void test_frameworks(void **state) {
   (void)state;
   compare(&llama, (struct generate_training){BASE, FLASH, .framework = GENERATE_EAGER, .global_batch = 2,
                                              .micro_batch = 1, .data = 2});
+  /* biases within the products; with tensor ranks those after the sum */
+  compare(&gpt, (struct generate_training){BASE, FLASH, .framework = GENERATE_EAGER, .global_batch = 4,
+                                           .micro_batch = 1, .data = 2, .sharded = GENERATE_SHARD_PARAMETERS,
+                                           .recompute = GENERATE_RECOMPUTE_FULL});
+  compare(&gpt, (struct generate_training){BASE, FLASH, .framework = GENERATE_EAGER, .global_batch = 2,
+                                           .micro_batch = 1, .tensor = 2});
   compare(&gpt, (struct generate_training){BASE, .framework = GENERATE_XLA, .global_batch = 2, .micro_batch = 1,
                                            .data = 2, .recompute = GENERATE_RECOMPUTE_CONTRACTIONS});
 }

@@ -145,6 +145,8 @@ static void test_published_totals(void **state) {
   assert_int_equal(v3->dimensions[1].size * v3->dimensions[2].size, 1024);
   /* the data-centre network of a v5e pod: 6.4 Tb/s */
   assert_near(256 * v5e->dimensions[2].link_Bps * 8, 6.4e12, 1e-9);
+  /* four HDR cards of a node of eight */
+  assert_near(8 * get("a100_80_hdr_800")->dimensions[1].link_Bps * 8, 4 * 200e9, 1e-9);
 }
 
 static void test_find(void **state) {

@@ -221,6 +221,7 @@ static void test_cores_of_a_chip(void **state) {
   assert_int_equal(row->training.data, 32);
   assert_non_null(row->note);
   assert_int_equal(row->training.sequence, 4096);
+  assert_int_equal(row->training.recompute, GENERATE_RECOMPUTE_FULL); /* test_llama.sh of neuronx-nemo-megatron */
   assert_near(row->measured_s, 1024 / 82.0, 1e-12);
 }
 
@@ -253,6 +254,70 @@ static void test_variants(void **state) {
   assert_int_equal(row->training.micro_batch, 4);
   assert_int_equal(row->training.sharded, GENERATE_SHARD_PARAMETERS);
   assert_near(row->hardware->power_share * 700, 500, 1e-9);
+}
+
+/* Dropping routers move rows by one-hot masks over a sequence: 2 S H FLOPs to the expert and as many back, for 1.25 times
+ * the rows; a row of a gated expert has 6 H F. The FLOPs that are published are without either. */
+static void test_masks(void **state) {
+  struct fixture *fixture = *state;
+#define ROW(system)                                                                                                    \
+  "Mixtral-8x7B-MaxText,46.7,32,4096,14336,32,8,4096,32000,3072,12,,,,,,,,custom,bf16," system                         \
+  ",256,step_time,12.6," MAXTEXT "\n"
+  read_lines(fixture, ROW("TPU v6e") ROW("TPU v5p"));
+#undef ROW
+  const struct training_row *masks = &fixture->rows.list.data[0], *gathers = &fixture->rows.list.data[1];
+  double row_flops = 6.0 * 4096 * 14336 + 4.0 * 4096 * 4096;
+  assert_near(6.0 * 4096 * masks->architecture.ffn, 1.25 * row_flops, 1e-4);
+  assert_int_equal(gathers->architecture.ffn, 14336);
+  assert_near(masks->model_flops, gathers->model_flops, 0);
+}
+
+/* MPT has biases: parameters as llm-foundry's table states them (NumParams) for 24 layers of 2,048 and 2,048 positions. */
+static void test_biases(void **state) {
+  struct fixture *fixture = *state;
+  read_lines(fixture, "MPT-1b,1.3,24,2048,8192,16,16,2048,50368,1280,20,,,64,,,,FULL_SHARD,none,amp_bf16,H100_80GB,64,"
+                      "tokens_per_s,2841754,t,yes,mosaicml/llm-foundry x,\n");
+  const struct training_row *row = only_row(fixture);
+  const struct generate_model *model = &row->architecture;
+  double hidden = model->hidden, layer = 4 * hidden * hidden + 2 * hidden * model->ffn + 4 * hidden;
+  layer += model->biases ? 3 * hidden + hidden + model->ffn + hidden : 0;
+  double tables = hidden * (model->vocabulary + model->positions) + 2 * hidden;
+  assert_true(model->tied_embedding);
+  assert_near(model->layers * layer + tables, 1315950592, 0);
+}
+
+/* What frameworks take beside the kernels: no step with cuBLAS of CUDA 11 has products faster than 257 TFLOP/s on an A100;
+ * products of many small experts on a TPU do not gain from narrower operands; those of a dense model do. */
+static void test_limits(void **state) {
+  struct fixture *fixture = *state;
+  struct hw_database chips;
+  struct hw_clusters clusters;
+#define MPT                                                                                                            \
+  "MPT-1b,1.3,24,2048,8192,16,16,512,50368,256,32,,,8,,,,FULL_SHARD,none,bf16,A100_40GB,8,tokens_per_s,174000,t,yes,"
+#define EXPERTS(precision)                                                                                             \
+  "qwen3-235b-a22b,235,94,4096,1536,64,4,4096,151936,2048,,,,,,,,,," precision                                         \
+  ",TPU v7x (Ironwood),64,step_time,30," MAXTEXT "\n"
+#define DENSE(precision)                                                                                               \
+  "llama3.1-70b," LLAMA70 ",256,,,,,,,,,," precision ",TPU v7x (Ironwood),64,step_time,12.2," MAXTEXT "\n"
+  read_lines(fixture,
+             MPT "mosaicml/llm-foundry x,\n" EXPERTS("bf16") EXPERTS("fp8_full") DENSE("bf16") DENSE("fp8_full"));
+#undef DENSE
+#undef EXPERTS
+#undef MPT
+  assert_int_equal(hw_database_load(&chips, RDG_SOURCE_DIR "/hardware", &fixture->diags), STATUS_OK);
+  assert_int_equal(hw_clusters_load(&clusters, RDG_SOURCE_DIR "/hardware", &chips, &fixture->diags), STATUS_OK);
+  struct training_row *rows = fixture->rows.list.data;
+  assert_int_equal(fixture->rows.list.count, 5);
+  assert_int_equal(training_predict(&fixture->rows, &chips, &clusters, &fixture->diags), STATUS_OK);
+  for (size_t i = 0; i < fixture->rows.list.count; i++) {
+    assert_int_equal(rows[i].skip, TRAINING_TAKEN);
+  }
+  double products = 6 * training_active_parameters(&rows[0].architecture) * 256 * 512;
+  assert_true(rows[0].predicted_s > products / (8 * 257e12));
+  assert_true(rows[2].predicted_s > 0.9 * rows[1].predicted_s);
+  assert_true(rows[4].predicted_s < 0.75 * rows[3].predicted_s);
+  hw_clusters_release(&clusters);
+  hw_database_release(&chips);
 }
 
 static void test_strategies(void **state) {
@@ -302,6 +367,8 @@ static void test_vtrain(void **state) {
   assert_int_equal(row->training.data, 2);
   assert_int_equal(row->training.compute, DTYPE_F16);
   assert_int_equal(row->training.recompute, GENERATE_RECOMPUTE_FULL);
+  assert_near(row->training.dropout, 0.1, 0); /* Megatron's default */
+  assert_string_equal(row->hardware->cluster, "a100_80_hdr_800"); /* 800 Gb/s per node */
 }
 
 /* Scores count rows that are taken and predicted; groups come in the order of the rows. */
@@ -395,6 +462,36 @@ static void test_predictions(void **state) {
   hw_database_release(&chips);
 }
 
+/* What kernels of PyTorch take on an A100: products at most 257 of 312 TFLOP/s, f16 as long as bf16, softmax and dropout at
+ * the rates of one measured layer. */
+static void test_kernels_of_pytorch(void **state) {
+  struct fixture *fixture = *state;
+  struct hw_database chips;
+  struct hw_clusters clusters;
+#define ROW(version, recompute, precision)                                                                             \
+  "megatron-" version ",1,2,4096,16384,32,32,2048,51200,8,1,1,1,8,,,1,," recompute "," precision                       \
+  ",A100-SXM-80GB (Selene),8,iteration_time,1,s,yes,arXiv 2205.05198,\n"
+  read_lines(fixture,
+             ROW("a", "none", "fp16") ROW("b", "none", "bf16") ROW("c", "selective+sequence_parallel", "fp16"));
+#undef ROW
+  assert_int_equal(hw_database_load(&chips, RDG_SOURCE_DIR "/hardware", &fixture->diags), STATUS_OK);
+  assert_int_equal(hw_clusters_load(&clusters, RDG_SOURCE_DIR "/hardware", &chips, &fixture->diags), STATUS_OK);
+  assert_int_equal(training_predict(&fixture->rows, &chips, &clusters, &fixture->diags), STATUS_OK);
+  struct training_row *rows = fixture->rows.list.data;
+  for (size_t i = 0; i < 3; i++) {
+    assert_int_equal(rows[i].skip, TRAINING_TAKEN);
+    assert_true(rows[i].compute_s > rows[i].model_flops / (8 * 257e12));
+  }
+  assert_near(rows[0].predicted_s, rows[1].predicted_s, 1e-9);
+  /* recomputed: softmax (read, write), dropout (the same and a byte per score), and products that write and read the scores */
+  double scores_s = 32.0 * 2048 * 2048 * 2 / 2.039e12, layers = 2;
+  double passes_s = scores_s * (2 / (1.165 / 2.04) + 2.5 / (1.54 / 2.04)), products_s = 2 * scores_s;
+  double more_s = rows[2].compute_s - rows[0].compute_s;
+  assert_true(more_s > layers * 0.99 * (passes_s + products_s) && more_s < layers * 1.5 * (passes_s + products_s));
+  hw_clusters_release(&clusters);
+  hw_database_release(&chips);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_cells),
@@ -406,11 +503,15 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_cores_of_a_chip, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_more_ranks_than_sequences, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_variants, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_masks, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_biases, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_limits, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_strategies, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_vtrain, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_scores, set_up, tear_down),
       cmocka_unit_test(test_goals_of_collectives),
       cmocka_unit_test_setup_teardown(test_predictions, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_kernels_of_pytorch, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -154,6 +154,40 @@ static void what_the_program_starts_itself_stays_as_written(void **state) {
   release(&loaded);
 }
 
+/* Two equal exchanges and two that combine: XLA makes one of all, nobody else touches them. */
+static void only_programs_for_xla_are_rewritten(void **state) {
+  (void)state;
+#define ALL_REDUCE(result, operand)                                                                                    \
+  result " = \"stablehlo.all_reduce\"(" operand ") ({\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n"                      \
+         "%s = stablehlo.add %x, %y : tensor<f32>\n stablehlo.return %s : tensor<f32> }) {channel_handle = "           \
+         "#stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, " \
+         "use_global_device_ids} : (tensor<8xf32>) -> tensor<8xf32>\n"
+#define EXCHANGES(attributes)                                                                                          \
+  MODULE("mhlo.num_partitions = 4 : i32" attributes,                                                                   \
+         "func.func @main(%a: tensor<8xf32>, %b: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {\n" ALL_REDUCE(     \
+             "%p", "%a") ALL_REDUCE("%q", "%a")                                                                        \
+             ALL_REDUCE("%r", "%b") "%d = stablehlo.multiply %p, %q : tensor<8xf32>\n return %d, %r : tensor<8xf32>, " \
+                                    "tensor<8xf32> }\n")
+  static const struct {
+    const char *text;
+    bool is_as_written;
+    uint64_t after;
+  } cases[] = {{EXCHANGES(""), false, 1},
+               {EXCHANGES(", ridgeline.step = {overlap = \"latency_hiding\"}"), false, 1},
+               {EXCHANGES(", ridgeline.step = {overlap = \"as_written\"}"), true, 3}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct loaded loaded;
+    load(&loaded, cases[i].text, "h100_sxm", 0);
+    assert_int_equal(loaded.status, STATUS_OK);
+    const struct lower_collective_report *report = &loaded.step->collectives;
+    assert_int_equal(report->is_as_written, cases[i].is_as_written);
+    assert_int_equal(report->before.count[WORK_ALL_REDUCE], 3);
+    assert_int_equal(report->after.count[WORK_ALL_REDUCE], cases[i].after);
+    assert_int_equal(report->duplicates, cases[i].is_as_written ? 0 : 1);
+    release(&loaded);
+  }
+}
+
 static void what_does_not_fit_is_said(void **state) {
   (void)state;
   check_refused(MODULE("ridgeline.step = {stages = 0 : i64}", MAIN), 0,
@@ -205,6 +239,7 @@ int main(void) {
       cmocka_unit_test(functions_become_parts),
       cmocka_unit_test(a_plain_program_is_one_whole_step),
       cmocka_unit_test(what_the_program_starts_itself_stays_as_written),
+      cmocka_unit_test(only_programs_for_xla_are_rewritten),
       cmocka_unit_test(what_does_not_fit_is_said),
       cmocka_unit_test(a_chip_that_cannot_be_predicted_is_no_error),
   };
