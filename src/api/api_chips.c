@@ -5,14 +5,6 @@
 #include "plan/plan_chip.h"
 #include "report/report.h"
 
-static rdg_status finish(rdg_context *ctx, rdg_status status, struct strbuf *out, rdg_sink sink) {
-  if (status != RDG_OK) {
-    strbuf_release(out);
-    return status;
-  }
-  return api_flush(ctx, out, sink);
-}
-
 rdg_status rdg_chips_list(rdg_context *ctx, rdg_format format, rdg_sink sink) {
   api_begin(ctx);
   struct strbuf out = {0};
@@ -22,7 +14,7 @@ rdg_status rdg_chips_list(rdg_context *ctx, rdg_format format, rdg_sink sink) {
   } else if (status == RDG_OK) {
     report_chips_text(&ctx->chips, &out);
   }
-  return finish(ctx, status, &out, sink);
+  return api_finish(ctx, status, &out, sink);
 }
 
 /* Of chips that plans are made for: the constants that 'plan' uses, each with where it comes from. */
@@ -48,7 +40,7 @@ rdg_status rdg_chip_show(rdg_context *ctx, const char *name, rdg_format format, 
     report_chip_text(chip, &out);
     put_plan_constants(chip, &out);
   }
-  return finish(ctx, status, &out, sink);
+  return api_finish(ctx, status, &out, sink);
 }
 
 rdg_status rdg_chip_check(rdg_context *ctx, const char *name, rdg_format format, rdg_sink sink) {
@@ -78,7 +70,7 @@ rdg_status rdg_chip_check(rdg_context *ctx, const char *name, rdg_format format,
   } else {
     report_chip_check_text(&check, &out);
   }
-  written = finish(ctx, written, &out, sink);
+  written = api_finish(ctx, written, &out, sink);
   return written == RDG_OK && ctx->diags.error_count ? RDG_ERROR_INPUT : written;
 }
 
@@ -95,5 +87,5 @@ rdg_status rdg_chips_compare(rdg_context *ctx, const char *const *names, size_t 
     report_compare_text(chips, chip_count, &out);
   }
   free(chips);
-  return finish(ctx, status, &out, sink);
+  return api_finish(ctx, status, &out, sink);
 }

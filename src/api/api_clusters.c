@@ -31,14 +31,6 @@ rdg_status api_find_cluster(rdg_context *ctx, const char *name, const struct hw_
   return *cluster ? RDG_OK : RDG_ERROR_INPUT;
 }
 
-static rdg_status finish(rdg_context *ctx, rdg_status status, struct strbuf *out, rdg_sink sink) {
-  if (status != RDG_OK) {
-    strbuf_release(out);
-    return status;
-  }
-  return api_flush(ctx, out, sink);
-}
-
 rdg_status rdg_clusters_list(rdg_context *ctx, rdg_format format, rdg_sink sink) {
   api_begin(ctx);
   struct strbuf out = {0};
@@ -48,7 +40,7 @@ rdg_status rdg_clusters_list(rdg_context *ctx, rdg_format format, rdg_sink sink)
   } else if (status == RDG_OK) {
     report_clusters_text(&ctx->clusters, &out);
   }
-  return finish(ctx, status, &out, sink);
+  return api_finish(ctx, status, &out, sink);
 }
 
 rdg_status rdg_cluster_show(rdg_context *ctx, const char *name, rdg_format format, rdg_sink sink) {
@@ -61,7 +53,7 @@ rdg_status rdg_cluster_show(rdg_context *ctx, const char *name, rdg_format forma
   } else if (status == RDG_OK) {
     report_cluster_text(cluster, &out);
   }
-  return finish(ctx, status, &out, sink);
+  return api_finish(ctx, status, &out, sink);
 }
 
 rdg_status rdg_cluster_check(rdg_context *ctx, const char *name, rdg_format format, rdg_sink sink) {
@@ -87,6 +79,6 @@ rdg_status rdg_cluster_check(rdg_context *ctx, const char *name, rdg_format form
   } else {
     report_cluster_check_text(&check, &out);
   }
-  written = finish(ctx, written, &out, sink);
+  written = api_finish(ctx, written, &out, sink);
   return written == RDG_OK && ctx->diags.error_count ? RDG_ERROR_INPUT : written;
 }

@@ -236,6 +236,14 @@ rdg_status api_flush(rdg_context *ctx, struct strbuf *out, rdg_sink sink) {
   return api_result(ctx, status);
 }
 
+rdg_status api_finish(rdg_context *ctx, rdg_status status, struct strbuf *out, rdg_sink sink) {
+  if (status != RDG_OK) {
+    strbuf_release(out);
+    return status;
+  }
+  return api_flush(ctx, out, sink);
+}
+
 rdg_status api_result(rdg_context *ctx, rdg_status status) {
   if (status == RDG_OK || ctx->diags.error_count) {
     return status;

@@ -71,6 +71,8 @@ rdg_status api_predict_options(rdg_context *ctx, const rdg_predict_options *opti
                                struct cost_options *cost_options);
 /* Writes the buffer out and releases it. */
 rdg_status api_flush(rdg_context *ctx, struct strbuf *out, rdg_sink sink);
+/* The same when `status` is RDG_OK; else releases the buffer and passes the status on. */
+rdg_status api_finish(rdg_context *ctx, rdg_status status, struct strbuf *out, rdg_sink sink);
 /* Passes a status on; a failure that nobody gave a reason for (memory, limits) gets its diagnostic. */
 rdg_status api_result(rdg_context *ctx, rdg_status status);
 /* Forgets the diagnostics of earlier calls: every public call that can fail starts with it. */
