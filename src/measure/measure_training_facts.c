@@ -11,9 +11,6 @@
  * (section 4.1), and vTrain's own model of a layer has it (its repository, src/model/gpt_modeling.py). */
 #define MEGATRON_DROPOUT 0.1
 #define ENGINE_HOST_S 10e-6 /* Transformer Engine, torch.compile: one call for several operations */
-/* FlashAttention reaches 25 to 40 % of an A100 (Dao 2023, arXiv 2307.08691, section 1: the state before version 2), and
- * FlashAttention-2 70 % of an A100 but 35 % of an H100 (Shah et al. 2024, arXiv 2407.08608): kernels with Ampere's
- * instructions reach half the share on Hopper. */
 /* cuBLAS in PyTorch of 2022 on an A100 with normally distributed operands: 257 of 312 TFLOP/s (295 with zeros, which draw less
  * power: thonking.ai, "Strangely, Matrix Multiplications on GPUs Run Faster When Given Predictable Data"). That of CUDA 11.8,
  * which llm-foundry's image has (scripts/train/benchmarking/sweep.sh: 2.0.1_cu118), on an H100: mean of 720, 639 and 772 of 989
@@ -29,6 +26,9 @@
 /* PyTorch's GELU, LayerNorm and softmax in a layer of GPT-3 on an A100: 1.54, 1.18 and 1.15 of 2.04 TB/s
  * (measured/llmcompass/transformer_A100.csv: 0.81 GB in 524 us, 0.81 GB in 682 us, 3.2 GB in 2.80 ms). */
 #define PYTORCH_PASSES .pass_share = 1.54 / 2.04, .row_share = (1.18 + 1.15) / 2 / 2.04
+/* FlashAttention reaches 25 to 40 % of an A100 (Dao 2023, arXiv 2307.08691, section 1: the state before version 2), and
+ * FlashAttention-2 70 % of an A100 but 35 % of an H100 (Shah et al. 2024, arXiv 2407.08608): kernels with Ampere's
+ * instructions reach half the share on Hopper. */
 #define FLASH_1 .attention_share = 0.33, .attention_share_hopper = 0.17
 #define FLASH_2 .attention_share = 0.7, .attention_share_hopper = 0.35
 
@@ -40,6 +40,12 @@
  * what is around them is plain PyTorch. */
 #define EAGER_EXPERTS .expert_host_s = 0.267e-3 / 8, .layer_host_s = PYTORCH_HOST_S
 #define ENGINE .casts_twice = true, .exchanges_inside = true, CUDNN
+
+/* What the performance recipes of NeMo, Megatron-Bridge and Megatron-LM have in common. */
+#define MEGATRON_RECIPE                                                                                                \
+  .framework = GENERATE_MEGATRON, .attention = GENERATE_ATTENTION_FLASH, .sharded = GENERATE_SHARD_OPTIMIZER,          \
+  .compute = DTYPE_BF16, .products = DTYPE_F8E4M3FN, .is_causal_half = true, .sequence_parallel = true,                \
+  .overlaps_gradients = true, .overlaps_parameters = true, .overlaps_tensor = true
 
 /* First match counts.
  * Korthikanti et al. 2022, section 5: interleaved 1F1B, fused softmax, no FlashAttention, data-parallel degree 1.
@@ -74,96 +80,42 @@ const struct training_source training_sources[] = {
      ENGINE,
      .scaling = TRAINING_DELAYED_SCALING,
      .host_s = ENGINE_HOST_S,
-     .framework = GENERATE_MEGATRON,
-     .attention = GENERATE_ATTENTION_FLASH,
-     .sharded = GENERATE_SHARD_OPTIMIZER,
-     .compute = DTYPE_BF16,
-     .products = DTYPE_F8E4M3FN,
-     .gradients = DTYPE_BF16,
-     .is_causal_half = true,
-     .sequence_parallel = true,
-     .overlaps_gradients = true,
-     .overlaps_parameters = true,
-     .overlaps_tensor = true},
+     MEGATRON_RECIPE,
+     .gradients = DTYPE_BF16},
     {.match = "NVIDIA/NeMo",
      .label = "NeMo 2024",
      ENGINE,
      .scaling = TRAINING_DELAYED_SCALING,
      .host_s = ENGINE_HOST_S,
-     .framework = GENERATE_MEGATRON,
-     .attention = GENERATE_ATTENTION_FLASH,
-     .sharded = GENERATE_SHARD_OPTIMIZER,
-     .compute = DTYPE_BF16,
-     .products = DTYPE_F8E4M3FN,
-     .gradients = DTYPE_BF16,
-     .is_causal_half = true,
-     .sequence_parallel = true,
-     .overlaps_gradients = true,
-     .overlaps_parameters = true,
-     .overlaps_tensor = true},
+     MEGATRON_RECIPE,
+     .gradients = DTYPE_BF16},
     {.match = "26.08 NeMo Container",
      .label = "Megatron-Bridge",
      ENGINE,
      .sends_once = true,
-     .framework = GENERATE_MEGATRON,
-     .attention = GENERATE_ATTENTION_FLASH,
-     .sharded = GENERATE_SHARD_OPTIMIZER,
-     .compute = DTYPE_BF16,
-     .products = DTYPE_F8E4M3FN,
-     .gradients = DTYPE_BF16,
-     .is_causal_half = true,
+     MEGATRON_RECIPE,
      .counts_causal = true,
-     .sequence_parallel = true,
-     .overlaps_gradients = true,
-     .overlaps_parameters = true,
-     .overlaps_tensor = true},
+     .gradients = DTYPE_BF16},
     {.match = "26.06",
      .label = "Megatron-Bridge",
      ENGINE,
      .sends_once = true,
-     .framework = GENERATE_MEGATRON,
-     .attention = GENERATE_ATTENTION_FLASH,
-     .sharded = GENERATE_SHARD_OPTIMIZER,
-     .compute = DTYPE_BF16,
-     .products = DTYPE_F8E4M3FN,
-     .gradients = DTYPE_BF16,
-     .is_causal_half = true,
+     MEGATRON_RECIPE,
      .counts_causal = true,
-     .sequence_parallel = true,
-     .overlaps_gradients = true,
-     .overlaps_parameters = true,
-     .overlaps_tensor = true},
+     .gradients = DTYPE_BF16},
     {.match = "Megatron-Bridge",
      .label = "Megatron-Bridge",
      ENGINE,
      EAGER_EXPERTS,
      .sends_once = true,
-     .framework = GENERATE_MEGATRON,
-     .attention = GENERATE_ATTENTION_FLASH,
-     .sharded = GENERATE_SHARD_OPTIMIZER,
-     .compute = DTYPE_BF16,
-     .products = DTYPE_F8E4M3FN,
-     .gradients = DTYPE_BF16,
-     .is_causal_half = true,
+     MEGATRON_RECIPE,
      .counts_causal = true,
-     .sequence_parallel = true,
-     .overlaps_gradients = true,
-     .overlaps_parameters = true,
-     .overlaps_tensor = true},
+     .gradients = DTYPE_BF16},
     {.match = "NVIDIA/Megatron-LM",
      .label = "Megatron-LM",
      .host_s = ENGINE_HOST_S,
-     .framework = GENERATE_MEGATRON,
-     .attention = GENERATE_ATTENTION_FLASH,
-     .sharded = GENERATE_SHARD_OPTIMIZER,
-     .compute = DTYPE_BF16,
-     .products = DTYPE_F8E4M3FN,
-     .gradients = DTYPE_F32,
-     .is_causal_half = true,
-     .sequence_parallel = true,
-     .overlaps_gradients = true,
-     .overlaps_parameters = true,
-     .overlaps_tensor = true},
+     MEGATRON_RECIPE,
+     .gradients = DTYPE_F32},
     {.match = "llm-foundry",
      .label = "llm-foundry", /* images with PyTorch 1.13 (A100) and 2.0 (H100), before FlashAttention-2 */
      FLASH_1,
